@@ -115,6 +115,9 @@ class Answers:
         """Whether an answer says that its sums left the range, so that they need not add up."""
         return any("clamped_sums" in self.codes(answer) for answer in answers)
 
+    def info_is_clamped(self):
+        return self.clamped(self.json("info FILE") or {})
+
     def negative_samples(self):
         """Whether the input itself is a difference: pprof writes profiles of differences, whose samples have a sign."""
         if self._negative is None:

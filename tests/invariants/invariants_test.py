@@ -128,11 +128,13 @@ def quick_cases(inputs):
 
 
 def endless_cases(inputs, start):
-    yield from map(Case, inputs)
     groups, rng = grouped(inputs), random.Random(start)
+    whole = iter(sorted(inputs, key=lambda seed: seed.group not in WHOLE_GROUPS))
     for number in itertools.count(start << 32):
         for members in groups.values():
             yield Case(rng.choice(members), number)
+            if seed := next(whole, None):
+                yield Case(seed)
 
 
 def main():

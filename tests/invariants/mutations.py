@@ -50,7 +50,10 @@ def change_tree(tree, rng):
         what = rng.random()
         if what < 0.6 and found:
             interesting = [place for place in found if place[1] not in DULL]
-            holder, key = rng.choice(interesting if interesting and rng.random() < 0.9 else found)
+            chosen = interesting if interesting and rng.random() < 0.9 else found
+            # Rare names as often as frequent ones; items of lists have none.
+            name = rng.choice(sorted({"" if isinstance(key, int) else key for _, key in chosen}, key=str))
+            holder, key = rng.choice([place for place in chosen if ("" if isinstance(place[1], int) else place[1]) == name])
             old = holder[key]
             holder[key] = str(number(rng, int(old))) if isinstance(old, str) else number(rng, old)
             done.append(f"{key}={holder[key]}")
@@ -84,6 +87,11 @@ class DataOnly(pickle.Unpickler):
 
 
 def as_json(data, rng):
+    lines = data.splitlines(keepends=True)
+    if len(lines) > 1 and all(line[:1] == b"{" for line in lines):  # an object a line
+        row = rng.randrange(len(lines))
+        lines[row], done = as_json(lines[row].rstrip(), rng)
+        return b"".join(line.rstrip(b"\n") + b"\n" for line in lines), f"line {row}: {done}"
     tree = json.loads(data)
     done = change_tree(tree, rng)
     return json.dumps(tree).encode(), done
@@ -204,7 +212,8 @@ def as_database(data, rng):
         path.write_bytes(data)
         db = sqlite3.connect(path)
         try:
-            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
+            tables = [name for (name,) in db.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")]
             tables = [name for name in tables if db.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]]
             usage = [name for name in tables if "MEMORY" in name]
             table = rng.choice(usage if usage and rng.random() < 0.7 else tables)

@@ -20,6 +20,7 @@ RECORDS = 9  # of an input that tests/growth makes
 # Beside every input, for command lines that take a second file.
 COMPANIONS = {"sound.json": TESTDATA / "whatif/small/oom_fragmented.json", "sound.log": TESTDATA / "mxnet/sockeye/memory.log",
               "two.yaml": TESTDATA / "mxnet/sockeye/both.yaml"}
+JOB = TESTDATA / "ranks/stages/memory_snapshot/iteration_10"
 TRUTH = "index, name, memory.total [MiB], memory.used [MiB]\n0, NVIDIA T4, 15360 MiB, 14210 MiB\n"
 
 
@@ -31,7 +32,8 @@ class Seed:
 def reader_of(memtool, path):
     """The format that `info` names; of texts with a message that `info` knows nothing of, the reader of messages."""
     def run(*words):
-        return subprocess.run([memtool, *words, "--format", "json", path], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        return subprocess.run([memtool, *words, "--format", "json", path], stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False)
     done = run("info")
     if done.returncode == 0:
         one = json.loads(done.stdout)["inputs"][0]
@@ -61,8 +63,10 @@ def made(memtool, folder):
     for reader in growth.MAKERS:
         path = growth.write(reader, RECORDS, folder)
         yield Seed(f"growth/{path.name}", path.read_bytes(), reader.split(",")[0])
-    for name, words, role in (("digest", ["index"], "digest"), ("baseline", ["check", "--write-baseline", "-"], "baseline")):
-        done = subprocess.run([memtool, *words, COMPANIONS["sound.json"]], capture_output=True, check=False)
+    job = [JOB / f"rank{rank}_memory_snapshot.pickle" for rank in (1, 2, 14)]  # the last two ran out of memory
+    for name, words, role in (("digest", ["index", *job], "digest"),
+                              ("baseline", ["check", "--write-baseline", "-", COMPANIONS["sound.json"]], "baseline")):
+        done = subprocess.run([memtool, *words], capture_output=True, check=False)
         if done.returncode == 0:
             yield Seed(f"made/{name}.json", done.stdout, role, role)
 
@@ -77,7 +81,8 @@ def history(rng):
     used = dict.fromkeys(segments, 0)
 
     def frames():
-        return [{"name": rng.choice("fgh"), "filename": "model.py", "line": rng.randint(1, 9)}, {"name": "main", "filename": "t.py", "line": 1}]
+        return [{"name": rng.choice("fgh"), "filename": "model.py", "line": rng.randint(1, 9)},
+                {"name": "main", "filename": "t.py", "line": 1}]
     for at, size in segments.items():
         events.append({"action": "segment_alloc", "addr": at, "size": size, "stream": 0, "time_us": time, "frames": frames()})
     for _ in range(rng.randint(3, 25)):
@@ -105,13 +110,15 @@ def history(rng):
         for at in sorted(one for one in live if live[one][0] == base):
             if at > end:
                 blocks.append({"address": end, "size": at - end, "requested_size": 0, "state": "inactive", "frames": []})
-            blocks.append({"address": at, "size": live[at][1], "requested_size": live[at][2], "state": "active_allocated", "frames": live[at][3]})
+            _, length, requested, stack = live[at]
+            blocks.append({"address": at, "size": length, "requested_size": requested, "state": "active_allocated",
+                           "frames": stack})
             end = at + live[at][1]
         if end < base + size:
             blocks.append({"address": end, "size": base + size - end, "requested_size": 0, "state": "inactive", "frames": []})
         held = [block for block in blocks if block["state"] != "inactive"]
-        out.append({"device": 0, "address": base, "total_size": size, "stream": 0, "segment_type": "large", "blocks": blocks, "frames": [],
-                    "allocated_size": sum(block["size"] for block in held), "active_size": sum(block["size"] for block in held),
+        out.append({"device": 0, "address": base, "total_size": size, "stream": 0, "segment_type": "large",
+                    "blocks": blocks, "frames": [], "allocated_size": sum(block["size"] for block in held), "active_size": sum(block["size"] for block in held),
                     "requested_size": sum(block["requested_size"] for block in held)})
     return {"segments": out, "device_traces": [events], "allocator_settings": {}}
 
@@ -134,7 +141,8 @@ def judged_wrongly():
     for root in filter(None, os.environ.get("MEMTOOL_REFERENCE_DATA", "").split(":")):
         for part in ("hostile", "field"):
             for path in sorted((Path(root) / part).rglob("*")):
-                if path.is_file() and path.suffix not in NO_INPUTS and path.stat().st_size <= (HOSTILE_BYTES if part == "hostile" else MOST_BYTES):
+                most = HOSTILE_BYTES if part == "hostile" else MOST_BYTES
+                if path.is_file() and path.suffix not in NO_INPUTS and path.stat().st_size <= most:
                     yield Seed(f"{part}/{path.relative_to(Path(root) / part)}", path.read_bytes(), part, role_of(path))
 
 

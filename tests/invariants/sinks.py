@@ -18,22 +18,23 @@ SHOWN = {
                 "segments --format jsonl -n 0 FILE", "buckets FILE", "buckets --format csv FILE", "account FILE", "timeline FILE",
                 "timeline --format csv FILE", "events FILE", "events --format jsonl FILE", "events --summary FILE", "steps FILE",
                 "leaks FILE", "whatif FILE", "index FILE", "pprof -top FILE", "pprof -tree FILE", "pprof -dot FILE",
-                "svg -o graph.svg FILE", "flame -o flame.svg FILE", "timeline --plot plot.svg FILE", "convert --to chrome -o c.json FILE",
-                "convert --to json -o dump.json FILE", "report -o report.html FILE", "ranks FILE", "ranks --all --format json FILE",
+                "svg -o graph.svg FILE", "flame -o flame.svg FILE", "timeline --plot plot.svg FILE",
+                "convert --to chrome -o c.json FILE", "convert --to json -o dump.json FILE", "report -o report.html FILE",
+                "ranks FILE", "ranks --all --format json FILE",
                 "peek . FILE", "leaks --format json FILE", "tree --format csv FILE", "info --format jsonl FILE"],
     "truth": ["account FILE sound.json", "account --format csv FILE sound.json"],
     "keywords": ["buckets --keywords FILE sound.log", "buckets --keywords FILE --multi all --format csv sound.log"],
     "digest": ["ranks FILE", "ranks --all --format json FILE", "ranks --format jsonl FILE", "index FILE", "info FILE"],
-    "baseline": ["check --baseline FILE sound.json", "check --baseline FILE --format json sound.json", "check --budget FILE sound.json"],
+    "baseline": ["check --baseline FILE sound.json", "check --baseline FILE --format json sound.json",
+                 "check --budget FILE sound.json"],
 }
 # Without input that can be read, these say why.
 REFUSED = ["top FILE", "oom FILE", "segments --format json FILE", "index FILE"]
 WRITTEN = ("graph.svg", "flame.svg", "plot.svg", "c.json", "dump.json")
 
 # Columns that are differences or places, and have a sign.
-SIGNED = re.compile(r"^(delta|change|slope|bend|least_step|most_step|outlier|headroom|error|untrackable|device|gpu|rank|pid|process|line|"
-                    r"event|.*_event|.*_delta|.*_slope|.*_difference|time.*|.*_ns|.*_us|missing.*|offset|order|x|from|limit|begin|end_event|"
-                    r"short_of_driver|first|duration.*|id|parent|over|ns|stream|column|number)$")
+SIGNED = re.compile(r"^(delta|change|slope|bend|least_step|most_step|outlier|headroom|error|untrackable|limit|"
+                    r".*_delta|.*_slope|.*_difference|device|gpu|rank|event|.*_event|time.*|.*_ns|.*_us|first|begin)$")
 SIGNED_COMMANDS = {"diff", "leaks", "ranks", "check", "fit", "raw", "convert"}
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 SHARES = {"share", "fragmentation", "of_all"}
@@ -152,16 +153,18 @@ def only_differences_are_negative(it):
     if it.negative_samples():
         return
     for result in list(it.results.values()):
-        if result.command in SIGNED_COMMANDS or result.code not in (0, 4) or "--diff" in result.words:
+        # What a rank holds more or less of than others has a sign, what it asked for has none.
+        signed = {"bytes"} if result.command == "ranks" else ()
+        if result.command in SIGNED_COMMANDS - {"ranks"} or result.code not in (0, 4) or "--diff" in result.words:
             continue
         if result.format == "json":
             answer = it.json(result.words)
             for key, value in numbers(answer):
                 # An expected sum may be less than there is: documented, as over-accounted.
-                if value < 0 and not SIGNED.match(key) and "--expected-sum" not in result.words:
+                if value < 0 and not SIGNED.match(key) and key not in signed and "--expected-sum" not in result.words:
                     yield result.command, f"`{result.words}`: {key} is {value:,}"
                     break
-        elif result.format == "table" and result.command not in ("index", "dot", "pprof", "flame"):
+        elif result.format == "table" and result.command not in ("index", "dot", "pprof", "flame", "ranks"):
             for found in NEGATIVE.finditer(result.text()):
                 yield result.command, f"`{result.words}`: {where(result.text(), found.start())!r}"
                 break
@@ -256,6 +259,8 @@ def figures_obey_their_schema(it):
 
 
 SCHEMAS = {}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+         "null": type(None)}
 
 
 def load_schemas(run):
@@ -275,9 +280,8 @@ def violations(schema, value, path="$"):
     if "enum" in schema and value not in schema["enum"]:
         yield path, value, "which its enumeration does not list"
     kinds = schema.get("type")
-    names = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float), "null": type(None)}
     kinds = [kinds] if isinstance(kinds, str) else kinds or []
-    if kinds and not any(isinstance(value, names[kind]) and (kind == "boolean" or not isinstance(value, bool)) for kind in kinds):
+    if kinds and not any(isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool)) for kind in kinds):
         yield path, value, f"which is no {' or '.join(kinds)}"
     elif isinstance(value, dict):
         for key in schema.get("required", []):

@@ -71,17 +71,17 @@ def heads_are_sums_of_rows(it):
 def a_replay_ends_at_its_blocks(it):
     """What is live at the end is what the blocks hold, or the replay does not reconcile; then an answer says so."""
     for name, device in it.devices():
-        if device["reconciles"] and not device["overflowed"]:
+        if device["reconciles"] and not it.info_is_clamped():
             blocks = device["live_block_bytes"] + device["pending_free_bytes"]
             yield from differ("end", device["end_bytes"], blocks, f"device {name}, end and blocks")
-        if device["reconciles"] is False or device["overflowed"]:
+        if device["reconciles"] is False:
             for words in ("info --strict FILE", "top --strict --at end FILE"):
                 if (result := it.ask(words)).code == 0:
                     yield "silent", f"device {name} does not reconcile, but `{result.words}` ends with 0"
         if None not in (device["end_bytes"], device["peak_bytes"]) and device["end_bytes"] > device["peak_bytes"]:
             yield "peak", f"device {name} ends at {device['end_bytes']:,}, above its peak of {device['peak_bytes']:,}"
         stacks = device.get("peak_stacks")
-        if stacks and all(value is not None for value in stacks.values()) and not device["overflowed"]:
+        if stacks and all(value is not None for value in stacks.values()) and not it.info_is_clamped():
             yield from differ("stacks", device["peak_bytes"], sum(stacks.values()), f"device {name}, peak and its stacks")
 
 
@@ -200,7 +200,8 @@ def segments_add_up(it):
                     place = f" at {row['address']}" if "address" in row else ""
                     # A block that is smaller than what was asked for is shown as the file has it, with a diagnostic.
                     if less != "requested" or it.ask("segments --strict FILE").code != 4:
-                        yield "requested" if less == "requested" else "larger", f"`{words}`: {less} {row[less]:,} of {more} {row[more]:,}{place}"
+                        kind = "requested" if less == "requested" else "larger"
+                        yield kind, f"`{words}`: {less} {row[less]:,} of {more} {row[more]:,}{place}"
         if words == "segments -n 0 FILE" and it.info().get("format") == "torch_snapshot":
             ends = [row["reserved_end_bytes"] for row in it.info()["devices"]]
             if ends and None not in ends and len(ends) == len({row["device"] for row in rows}):
@@ -231,7 +232,8 @@ def a_container_answers_the_same(it):
         name = words.split()[0]
         if (one is None) != (other is None):
             why = (kept if other is None else it).ask(words.replace(name, f"{name} --format json", 1)).err
-            yield f"{name}-status", f"`{words}` answers for {'the input' if other is None else 'its container'} alone: {why[:200]!r}"
+            alone = "the input" if other is None else "its container"
+            yield f"{name}-status", f"`{words}` answers for {alone} alone: {why[:200]!r}"
         elif one is not None and without(one) != without(other):
             where = first_difference(without(one), without(other))
             yield name, f"`{words}` differs at {where}"
@@ -254,7 +256,8 @@ def a_snapshot_written_again_is_the_same(it):
     """What `convert --to torch_snapshot` and `cut` write ends where the input ends, and holds the same peak."""
     if it.info().get("format") != "torch_snapshot":
         return
-    for words, name in (("convert --to torch_snapshot -o again.pickle FILE", "again.pickle"), ("cut -o cut.pickle FILE", "cut.pickle")):
+    for words, name in (("convert --to torch_snapshot -o again.pickle FILE", "again.pickle"),
+                        ("cut -o cut.pickle FILE", "cut.pickle")):
         again = it.sibling(words, name)
         if not again:
             continue
@@ -279,7 +282,8 @@ def a_file_does_not_differ_from_itself(it):
         answer = it.json("diff --base-at start --at end -n 0 FILE")
         first, last = it.json("top --at start -n 0 FILE"), it.json("top --at end -n 0 FILE")
         if answer and first and last and not it.clamped(answer, first, last) and not answer["rows_cut"]:
-            yield from differ("moments", last["total"] - first["total"], total(answer["rows"], "delta"), "end minus start, sum of deltas")
+            yield from differ("moments", last["total"] - first["total"], total(answer["rows"], "delta"),
+                              "end minus start, sum of deltas")
 
 
 @rule
@@ -293,7 +297,8 @@ def every_message_is_explained(it):
     for number in range(1, min(messages, 4) + 1):
         one = it.json(f"oom --message {number} FILE")
         if one is None:
-            yield "message", f"message {number} of {messages} has no answer: {it.ask(f'oom --message {number} --format json FILE').err[:150]!r}"
+            why = it.ask(f"oom --message {number} FILE").err
+            yield "message", f"message {number} of {messages} has no answer: {why[:150]!r}"
             continue
         yield from differ("message", one.get("message"), number, f"the number of message {number}")
         yield from oom_adds_up(one, f"oom --message {number} FILE")
@@ -325,7 +330,7 @@ def a_timeline_ends_where_info_says(it):
     """`timeline` has info's peak as its highest point and info's end as its last."""
     for name, device in it.devices():
         answer = it.json(f"timeline --points 100000 --device {shlex.quote(name)} FILE")
-        if not answer or not answer["rows"] or device["overflowed"]:
+        if not answer or not answer["rows"] or it.clamped(answer) or it.info_is_clamped():
             continue
         live = [row["allocated"] for row in answer["rows"] if row.get("allocated") is not None]
         held = [row["reserved"] for row in answer["rows"] if row.get("reserved") is not None]
@@ -333,7 +338,8 @@ def a_timeline_ends_where_info_says(it):
             yield from differ("end", device["end_bytes"], live[-1], f"device {name}, info's end and the timeline's")
             yield from differ("peak", device["peak_bytes"], max(live), f"device {name}, info's peak and the timeline's")
         if held and device["reserved_peak_event"] is not None and device["reserved_peak_bytes"]:
-            yield from differ("reserved", device["reserved_peak_bytes"], max(held), f"device {name}, reserved peak and the timeline's")
+            yield from differ("reserved", device["reserved_peak_bytes"], max(held),
+                              f"device {name}, reserved peak and the timeline's")
 
 
 @rule
@@ -444,7 +450,7 @@ def what_is_live_is_reserved(it):
 def a_moment_is_the_same_everywhere(it):
     """In the middle of a history, `timeline` and `top --at event:N` have the same live bytes; `events` ends with info's end."""
     devices = it.devices()
-    if len(it.info().get("devices", [])) != 1 or not devices or devices[0][1]["overflowed"]:
+    if len(it.info().get("devices", [])) != 1 or not devices or it.info_is_clamped():
         return
     name, device = devices[0]
     answer = it.json(f"timeline --points 100000 --device {shlex.quote(name)} FILE")
@@ -452,7 +458,8 @@ def a_moment_is_the_same_everywhere(it):
     for row in {len(rows) // 3, len(rows) // 2} if rows else ():
         top = it.json(f"top --at event:{rows[row]['event']} -n 0 FILE")
         if top and not it.clamped(top):
-            yield from differ("event", rows[row]["allocated"], top["total"], f"live after event {rows[row]['event']} in timeline and top")
+            yield from differ("event", rows[row]["allocated"], top["total"],
+                              f"live after event {rows[row]['event']} in timeline and top")
     events = it.json("events -n 0 FILE")
     if events and events["rows"] and not events["rows_cut"]:
         yield from differ("last", events["rows"][-1]["allocated"], device["end_bytes"], "ALLOCATED of the last event, info's end")
