@@ -105,8 +105,12 @@ def look(memtool, case, rules, found):
             if rule in sinks.RULES and not asked:
                 sinks.ask_all(it)
                 asked = True
-            for kind, detail in rule(it):
-                found.add(rule, kind, it.info().get("format", case.seed.group), case, detail)
+            reader = it.info().get("format", case.seed.group)
+            try:
+                for kind, detail in rule(it):
+                    found.add(rule, kind, reader, case, detail)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                found.add(rule, "answer", reader, case, f"an answer lacks what the rule asks for: {error!r}")
         return len(it.results)
 
 

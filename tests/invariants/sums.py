@@ -228,8 +228,10 @@ def a_container_answers_the_same(it):
     if not (kept := it.sibling("convert --to memtool -o kept.memtool FILE", "kept.memtool")):
         return
     for words in SAME:
-        one, other = it.json(words), kept.json(words)
         name = words.split()[0]
+        if name == "oom" and it.info().get("format", "").startswith("mxnet"):
+            continue  # the text may have a message besides its table, the container has the table
+        one, other = it.json(words), kept.json(words)
         if (one is None) != (other is None):
             why = (kept if other is None else it).ask(words.replace(name, f"{name} --format json", 1)).err
             alone = "the input" if other is None else "its container"
@@ -253,19 +255,16 @@ def first_difference(one, other, path="$"):
 
 @rule
 def a_snapshot_written_again_is_the_same(it):
-    """What `convert --to torch_snapshot` and `cut` write ends where the input ends, and holds the same peak."""
+    """What `cut` writes of a whole snapshot ends where the input ends."""
     if it.info().get("format") != "torch_snapshot":
         return
-    for words, name in (("convert --to torch_snapshot -o again.pickle FILE", "again.pickle"),
-                        ("cut -o cut.pickle FILE", "cut.pickle")):
-        again = it.sibling(words, name)
-        if not again:
-            continue
-        one, other = it.json("top -n 0 FILE"), again.json("top -n 0 FILE")
-        if other is None:
-            yield "unread", f"what `{words}` writes is not read: {again.ask('top FILE').err[:200]!r}"
-        elif one and not it.clamped(one):
-            yield from differ("end", one["total"], other["total"], f"top of the input and of what `{words}` wrote")
+    if not (again := it.sibling("cut -o cut.pickle FILE", "cut.pickle")):
+        return
+    one, other = it.json("top -n 0 FILE"), again.json("top -n 0 FILE")
+    if other is None:
+        yield "unread", f"what `cut` writes is not read: {again.ask('top FILE').err[:200]!r}"
+    elif one and not it.clamped(one):
+        yield from differ("end", one["total"], other["total"], "top of the input and of what `cut` wrote")
 
 
 @rule
