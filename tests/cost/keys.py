@@ -41,9 +41,9 @@ def multiplied(i, n):
     return (multiple(i, n) << 7) * inverse(GOLDEN) & WORD
 
 
-def line_of(i, n, function):
-    """-> a line with (line ^ function << 40) * GOLDEN a multiple of the bucket count"""
-    return signed(multiple(i, n) * inverse(GOLDEN) & WORD ^ function << 40)
+def line_of(i, n):
+    """-> a line with line * GOLDEN a multiple of the bucket count"""
+    return signed(multiple(i, n) * inverse(GOLDEN) & WORD)
 
 
 def masked(i):

@@ -48,7 +48,7 @@ def capture_log_addresses(n, hostile):
     return capture_log(n, (lambda i: keys.multiplied(i, n)) if hostile else (lambda i: AT + KIB * i * 3))
 
 
-@shape(".mtcap", "top --at peak", 5_000)
+@shape(".mtcap", "top --at peak", 10_000)
 def capture_log_ids(n, hostile):
     return capture_log(n, id_=(lambda i: keys.multiple(i, n)) if hostile else (lambda i: 10_000_000 + 3 * i), threads=n, scopes=n)
 

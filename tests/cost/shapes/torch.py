@@ -47,7 +47,7 @@ def torch_annotated_addresses(n, hostile):
         {**event("annotate", addresses[5], len(addresses)), "user_metadata": "x", "frames": []}])(n, hostile)
 
 
-@shape(".pickle", "whatif", 5_000)
+@shape(".pickle", "whatif --conf expandable_segments:True", 5_000)
 def torch_delayed_frees(n, hostile):
     """Frees that another stream holds up: requested, and completed much later."""
     return torch_keys(lambda i, n: keys.multiple(i, n) * PAGE)(n, hostile)
@@ -60,10 +60,10 @@ def torch_masked_addresses(n, hostile):
 
 @shape(".pickle", "top", 10_000)
 def torch_lines(n, hostile):
-    """Line numbers, for a function of any of the first eight ids."""
+    """Line numbers of the first function."""
     events = []
     for i in range(n):
-        line = keys.line_of(i, n, i % 8) if hostile else (i << 40) + i % 8
+        line = keys.line_of(i, n) if hostile else i * keys.FINALIZER >> 2 & keys.WORD >> 1
         events.append(event("alloc", AT + PAGE * i, i, frames=[{**FRAMES[0], "line": line}]))
     return snapshot([events])
 
