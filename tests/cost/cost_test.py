@@ -13,6 +13,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -52,7 +53,7 @@ def judged(cost, twin, size, twin_size, many=1):
     scale = max(1, size / twin_size)
     faults = []
     if cost.code < 0 or cost.code == INTERNAL_FAULT:
-        faults.append(f"ends with {cost.code}")
+        faults.append(f"ends with {signal.Signals(-cost.code).name if cost.code < 0 else cost.code} after {cost.seconds:.1f} s")
     refused = cost.code in INPUT_ERRORS and not cost.output
     bound = FREE_MEMORY + many * size * (MEMORY_PER_REFUSED_BYTE if refused else MEMORY_PER_BYTE)
     if cost.memory > bound and (refused or cost.memory > MAX_TIMES_MEMORY * scale * twin.memory):

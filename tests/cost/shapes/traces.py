@@ -9,6 +9,7 @@ import keys
 
 from .common import AT, KIB, PAGE, shape, texts
 
+DEPTH = 1000  # what is deeper loses its outermost frames
 Plane, Allocator = inputs.XPLANE.Plane, inputs.XPLANE.Allocator
 
 
@@ -26,13 +27,18 @@ def kineto_addresses(n, hostile):
     return kineto([kineto_memory(i, n, keys.multiple(i, n) if hostile else AT + PAGE * i) for i in range(n)])
 
 
+def ends(i, n, hostile):
+    """-> the step at which a scope ends that begins at step i: all within each other, or as many as --limit depth keeps."""
+    return 2 * n - i if hostile else min(n, (i // DEPTH + 1) * DEPTH)
+
+
 def kineto_scope(name, begin, duration):
     return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 100, "ts": begin, "dur": duration, "args": {}}
 
 
 @shape(".json", "top --at end", 3_000)
 def kineto_nested_scopes(n, hostile):
-    scopes = [kineto_scope(f"aten::op{i}", 10 * i, 20 * (n - i) if hostile else 9) for i in range(n)]
+    scopes = [kineto_scope(f"aten::op{i}", 10 * i, 10 * (ends(i, n, hostile) - i) - 1) for i in range(n)]
     return kineto(sorted(scopes + [kineto_memory(i, n, AT + PAGE * i) for i in range(n)], key=lambda one: one["ts"]))
 
 
@@ -92,7 +98,7 @@ def xplane_ids(n, hostile):
 @shape(".xplane.pb", "top --at end", 3_000)
 def xplane_nested_scopes(n, hostile):
     return xplane_names(n, lambda i: f"$model.py:{i} layer{i}", lambda i: i + 10,
-                        (lambda i: (10_000 * i, 20_000 * (n - i))) if hostile else (lambda i: (10_000 * i, 9000)))
+                        lambda i: (10_000 * i, 10_000 * (ends(i, n, hostile) - i) - 1000))
 
 
 @shape(".xplane.pb", "top --at end", 5_000)
