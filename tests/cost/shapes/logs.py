@@ -53,9 +53,10 @@ def capture_log_ids(n, hostile):
     return capture_log(n, id_=(lambda i: keys.multiple(i, n)) if hostile else (lambda i: 10_000_000 + 3 * i), threads=n, scopes=n)
 
 
-@shape(".hlo.pb", "top", 3_000)
+@shape(".hlo.pb", "top", 5_000)
 def hlo_names(n, hostile):
-    return hlo(n, keys.texts(n) if hostile else [f"dot.{i:012d}" for i in range(n)], n)
+    """Buffers that name their instruction, as old programs do, instead of giving its id."""
+    return hlo(n, keys.texts(n) if hostile else [f"dot.{i:012d}" for i in range(n)], n, by_name=True)
 
 
 @shape(".hlo.pb", "top", 5_000)
@@ -64,12 +65,12 @@ def hlo_positions(n, hostile):
     return hlo(n, [f"dot.{i}" for i in range(n)], 1 if hostile else n)
 
 
-def hlo(n, names, defining):
+def hlo(n, names, defining, by_name=False):
     part = HLO.part
     ids = [HLO.ID | i + 1 for i in range(n)]
     instructions = [part(2, part(1, names[i]) + part(2, "dot") + part(3, HLO.array(HLO.F32, 8)) +
                          part(7, part(2, f"jit(f)/layer{i}/dot_general")) + HLO.number(35, ids[i])) for i in range(n)]
-    buffers = [HLO.buffer(i, 32, HLO.number(4, ids[i % defining]) + part(1, names[i % defining])) for i in range(n)]
+    buffers = [HLO.buffer(i, 32, part(2, names[i % defining]) if by_name else HLO.number(4, ids[i % defining])) for i in range(n)]
     heap = [HLO.step(HLO.ALLOC, i) for i in range(n)] + [HLO.step(HLO.FREE, i) for i in range(n)]
     return part(1, part(1, "jit_f") + part(2, "main.1") + part(3, part(1, "main.1") + b"".join(instructions))) + part(
         3, b"".join(buffers) + part(3, HLO.number(1, 0) + HLO.number(2, 32 * n) + b"".join(HLO.assigned(i, 32 * i, 32) for i in range(n)))
