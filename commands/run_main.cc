@@ -230,6 +230,8 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
                     streams);
     }
     return RunEntry(*entry, {args.begin() + 1, args.end()}, streams);
+  } catch (const OutputTooLong& too_long) {
+    return Report(too_long.error, streams);
   } catch (const std::bad_alloc&) {
     // Reading catches its own: this was the answer.
     streams.out.Discard();

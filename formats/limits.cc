@@ -5,7 +5,7 @@
 namespace memtool::formats {
 
 std::span<const LimitInfo> LimitList() {
-  static constexpr std::array<LimitInfo, 7> kLimits{{
+  static constexpr std::array<LimitInfo, 8> kLimits{{
       {"memory", &Limits::memory, true, "what the whole process may allocate"},
       {"unpacked-bytes", &Limits::unpacked_bytes, true, "size of an input after unpacking"},
       {"ratio", &Limits::ratio, false, "how many times larger an input may unpack to, past 1 GiB"},
@@ -13,6 +13,7 @@ std::span<const LimitInfo> LimitList() {
       {"string-bytes", &Limits::string_bytes, true, "one string"},
       {"depth", &Limits::depth, false, "nesting"},
       {"samples", &Limits::samples, false, "samples of one profile"},
+      {"output-bytes", &Limits::output_bytes, true, "what a command writes to one output"},
   }};
   return kLimits;
 }

@@ -199,6 +199,7 @@ Result<void> InputOptions::Resolve() {
       return set;
     }
   }
+  BoundOutput(load_.limits.output_bytes);
   BoundMemory(load_.limits.memory > 0 ? load_.limits.memory : DefaultMemoryBound());
   if (jobs_ == 0) {
     jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxJobs);

@@ -1,11 +1,15 @@
 #include "output/sink.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "memtool/formats/limits.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/temporary_file.h"
 #include "output/whole_file.h"
 
@@ -15,7 +19,27 @@ namespace {
 
 constexpr std::size_t kBuffer = std::size_t{64} << 10U;
 
+std::atomic<std::uint64_t>& OutputBytes() {
+  static std::atomic<std::uint64_t> bytes = formats::Limits{}.output_bytes;
+  return bytes;
+}
+
 }  // namespace
+
+void BoundOutput(std::uint64_t bytes) {
+  OutputBytes() = bytes;
+}
+
+Result<void> OutputBound::Add(std::size_t bytes) {
+  written_ += bytes;
+  if (written_ > OutputBytes()) {
+    return Fail(ErrorCode::kLimit,
+                fmt::format("the output is longer than {}",
+                            FormatSize(static_cast<std::int64_t>(OutputBytes().load()))),
+                "print fewer rows, or lift it with --limit output-bytes=SIZE");
+  }
+  return {};
+}
 
 FdSink::~FdSink() {
   WriteAll(fd_, pending_);
@@ -30,6 +54,9 @@ void FdSink::WritePending() {
 }
 
 void FdSink::Write(std::string_view text) {
+  if (auto within = bound_.Add(text.size()); !within) {
+    throw OutputTooLong{std::move(within.error())};
+  }
   pending_ += text;
   if (pending_.size() >= kBuffer) {
     WritePending();

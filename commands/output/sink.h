@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,22 @@ struct AnswerView;
 }
 
 namespace memtool::commands {
+
+// How much may be written to one output from now on.
+void BoundOutput(std::uint64_t bytes);
+// What goes beyond it ends the command. Counts one output.
+class OutputBound {
+ public:
+  // Errors: kLimit.
+  Result<void> Add(std::size_t bytes);
+
+ private:
+  std::uint64_t written_ = 0;
+};
+// That error where there is no result to give it with.
+struct OutputTooLong {
+  Error error;
+};
 
 class Sink {
  public:
@@ -42,6 +59,7 @@ class FdSink final : public Sink {
  public:
   explicit FdSink(int fd) : fd_(fd) {}
   ~FdSink() override;
+  // Throws OutputTooLong.
   void Write(std::string_view text) override;
   Result<void> Flush() override;
   void Discard() override { pending_.clear(); }
@@ -54,6 +72,7 @@ class FdSink final : public Sink {
   int fd_;
   std::function<void()> before_output_;
   int failed_ = 0;  // errno of the first failure
+  OutputBound bound_;
   std::string pending_;
 };
 

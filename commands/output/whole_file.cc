@@ -141,8 +141,15 @@ Result<void> CallbackSink::Flush() {
   return state_;
 }
 
-Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produce,
+Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produce_all,
                              Streams& streams) {
+  const ByteProducer produce = [&produce_all](const ByteSink& write) {
+    OutputBound bound;
+    return produce_all([&](std::string_view bytes) -> Result<void> {
+      MEMTOOL_TRY(bound.Add(bytes.size()));
+      return write(bytes);
+    });
+  };
   if (path == "-") {
     return produce([&streams](std::string_view bytes) {
       streams.out.Write(bytes);

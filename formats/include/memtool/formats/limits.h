@@ -21,6 +21,8 @@ struct Limits {
   std::uint64_t string_bytes = 16ULL << 20U;  // one string
   std::uint64_t depth = 1024;                 // nesting
   std::uint64_t samples = 1ULL << 31U;        // rows of one profile
+  std::uint64_t output_bytes = 4ULL << 30U;   // what a command writes to one output: an input may
+                                              // give one long name to all of its rows
 };
 
 struct LimitInfo {
