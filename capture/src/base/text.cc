@@ -42,6 +42,17 @@ const char* BaseName(const char* path) {
   return name;
 }
 
+std::size_t PutDigits(char* to, unsigned long value) {
+  std::size_t count = 1;
+  for (unsigned long rest = value / 10; rest > 0; rest /= 10) {
+    ++count;
+  }
+  for (std::size_t at = count; at-- > 0; value /= 10) {
+    to[at] = static_cast<char>('0' + value % 10);
+  }
+  return count;
+}
+
 void Warn(const char* message, const char* detail) {
   char line[512];
   std::size_t length = 0;

@@ -45,11 +45,12 @@ class Sink {
 
  private:
   bool Open(std::int64_t now);
-  int Create();  // 0, or the errno
+  int Create(std::int64_t now);  // the file with its header; 0, or the errno
   bool NoLog(const char* why);
   std::uint8_t* MapHeader(const char** refused);
   wire::Stop Reserve(std::uint64_t at, std::size_t* size);
-  void FillHeader(std::int64_t now);
+  void FillHeader(wire::Header& header, std::int64_t now);
+  void WriteBackend(wire::Header& header) const;
   bool NextChunk(std::int64_t now);
   void Seal();
   bool Grow();
