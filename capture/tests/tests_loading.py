@@ -112,6 +112,63 @@ def test_sanitizers(env):
     return 0 if tried else SKIPPED
 
 
+PAST = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char** words) {
+  for (int i = 2; i < count; ++i) {
+    void* library = words[1][0] == 'm' ? dlmopen(LM_ID_NEWLM, words[i], RTLD_NOW)
+                    : dlopen(words[i], RTLD_NOW | (words[1][0] == 'd' ? RTLD_DEEPBIND : 0));
+    if (!library || ((int (*)(void))dlsym(library, "use"))()) return puts(dlerror()), 1;
+  }
+}
+"""
+LINKED = r"""
+int cuInit(unsigned);
+int cuCtxCreate_v2(void**, unsigned, int);
+int cuMemAlloc_v2(unsigned long long*, unsigned long);
+int use(void) {
+  unsigned long long pointer;
+  void* context;
+  return cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemAlloc_v2(&pointer, 1 << 20);
+}
+"""
+LOOKED_UP = r"""
+#include <dlfcn.h>
+int use(void) {
+  unsigned long long pointer;
+  void *context, *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  return ((int (*)(unsigned))dlsym(driver, "cuInit"))(0) ||
+         ((int (*)(void**, unsigned, int))dlsym(driver, "cuCtxCreate_v2"))(&context, 0, 0) ||
+         ((int (*)(unsigned long long*, unsigned long))dlsym(driver, "cuMemAlloc_v2"))(&pointer, 4096);
+}
+"""
+
+
+def test_past(env):
+    """Libraries and drivers that get past the shim are counted where the log is summed up."""
+    program = compile_c(env, "past", PAST)
+    driver = f"-L{env.programs}/driver"
+    libraries = [compile_c(env, "linked.so", LINKED, "-shared", "-fPIC", driver, "-l:libcuda.so.1"),
+                 compile_c(env, "looked_up.so", LOOKED_UP, "-shared", "-fPIC")]
+    deep, space = "libraries that .* (RTLD_DEEPBIND)", "drivers that .* (dlmopen)"
+    for way, events, said in (("global", 2, ""), ("deepbind", 0, f"; 2: {deep}"),
+                              ("many", 0, f"; 2: {space}")):
+        done = subprocess.run([str(env.memtool), "run", "--", str(program), way, *map(str, libraries)],
+                              env=env.environment(shim=False), capture_output=True, text=True)
+        same((0, ""), (done.returncode, done.stdout), way)
+        found = re.fullmatch(r"memtool: \S+: (\d+) events(?:, device .*?)?(; \d.*)?\n", done.stderr)
+        assert found and int(found[1]) == events, done.stderr
+        want = said.replace("(", r"\(").replace(")", r"\)")
+        assert re.match(want + ("" if said else "$"), found[2] or ""), done.stderr
+        env.log().unlink()
+    # One of each in one process, and nothing at all where nobody wants events.
+    done = env.run(program, "deepbind", libraries[1], MEMTOOL_CAPTURE_ENABLED=0)
+    same([], env.logs(), done.stderr)
+
+
 DLSYM = r'''
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -31,6 +31,8 @@ class Sink {
   // For the header, now or when there is one.
   void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
+  [[nodiscard]] wire::Backend backend() const { return backend_; }
+
   // Seals the last chunk and cuts the file to what it holds. What is recorded afterwards, by
   // destructors and threads that outlive main, goes into separate chunks, which nobody seals.
   void Close();
