@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <cstring>
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the headers' are reserved
+// NOLINTBEGIN(cert-dcl50-cpp): as they are declared
 extern "C" {
 
 // --- memory and text
@@ -115,6 +117,7 @@ int open(const char* path, int flags, ...) {
   va_list more;
   va_start(more, flags);
   const bool makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): a false alarm
   const unsigned mode = makes ? va_arg(more, unsigned) : 0;
   va_end(more);
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
@@ -128,7 +131,7 @@ int close(int fd) {
 int fcntl(int fd, int operation, ...) {
   va_list more;
   va_start(more, operation);
-  const long argument = va_arg(more, int);
+  const long argument = va_arg(more, int);  // NOLINT(clang-analyzer-valist.Uninitialized)
   va_end(more);
   return static_cast<int>(syscall(SYS_fcntl, fd, operation, argument));
 }
@@ -170,3 +173,5 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit* limit) noexcept {
 }
 
 }  // extern "C"
+// NOLINTEND(cert-dcl50-cpp)
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
