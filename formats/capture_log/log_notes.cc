@@ -189,6 +189,18 @@ void NoteCalls(RecordingBuilder& builder, const CallCounts& counts) {
                         "allocations at an address whose free was not recorded", counts.reopened);
 }
 
+void NoteThreads(RecordingBuilder& builder, const wire::Header& header,
+                 const HistoryBuilder::InFlight& in_flight) {
+  if (header.shared_attributes == 0) {
+    builder.AddDiagnostic(Severity::kNote, "racing_threads",
+                          fmt::format("threads of one device or of the host: where they allocate "
+                                      "and free at the same time, a peak "
+                                      "may be too low, by at most {}, one call of each",
+                                      FormatSize(in_flight.bytes)),
+                          in_flight.threads);
+  }
+}
+
 void Describe(RecordingBuilder& builder, const wire::Header& header) {
   Metadata& metadata = builder.metadata();
   const std::string rank = FixedText(header.rank);
