@@ -53,10 +53,13 @@ struct Header {
   std::uint64_t lost_python;    // stacks whose Python part is missing, for want of an interpreter
   std::uint64_t cut_stacks;     // deeper than MEMTOOL_CAPTURE_DEPTH
   std::uint64_t lost_mappings;  // loaded objects that are not in the log: a table was full
+  // At the end of the process, see FORMAT.md:
+  std::uint32_t past_libraries;  // that call the driver past the shim
+  std::uint32_t past_drivers;    // drivers in namespaces that the shim is not in
 };
 // That of the first writers, in which the rest is 0
 inline constexpr std::size_t kMinHeader = 840;
-static_assert(sizeof(Header) == 896 && sizeof(Header) <= kHeaderBytes);
+static_assert(sizeof(Header) == 904 && sizeof(Header) <= kHeaderBytes);
 
 inline constexpr std::uint32_t kEndedCleanly = 1;
 

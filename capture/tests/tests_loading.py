@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import SKIPPED, compare_books, compile_c, events_of, same
+from harness import SKIPPED, compare_books, compile_c, events_of, read_header, same
 
 
 def test_harmless(env):
@@ -40,25 +40,46 @@ SANITIZED = r'''
 #ifdef OWN_DEFAULTS
 const char* __asan_default_options(void) { return "detect_leaks=0"; }
 #endif
-static void* start(void* argument) { return dlsym(RTLD_DEFAULT, "strlen") ? argument : 0; }
+static void* start(void* driver) {
+  int (*allocate)(unsigned long long*, unsigned long) = dlsym(driver, "cuMemAlloc_v2");
+  int (*release)(unsigned long long) = dlsym(driver, "cuMemFree_v2");
+  int (*create)(void**, unsigned, int) = dlsym(driver, "cuCtxCreate_v2");
+  unsigned long long held[500];
+  void* context = 0;
+  int failed = create(&context, 0, 0);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 500; ++i) failed |= allocate(&held[i], 4096 * (i + 1));
+    for (int i = 0; i < 500; ++i) failed |= release(held[i]);
+  }
+  return !failed && dlsym(RTLD_DEFAULT, "strlen") ? driver : 0;
+}
 int main(void) {
-  pthread_t thread;
-  void* out = 0;
-  pthread_create(&thread, 0, start, &thread);
-  pthread_join(thread, &out);
-  printf("%d\n", out != 0);
+  pthread_t threads[4];
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  /* What the fake driver makes once is made here: no sanitizer sees what orders that. */
+  unsigned long free_bytes, total;
+  int (*info)(unsigned long*, unsigned long*) = driver ? dlsym(driver, "cuMemGetInfo_v2") : 0;
+  int right = info && ((int (*)(unsigned))dlsym(driver, "cuInit"))(0) == 0 && !info(&free_bytes, &total);
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, start, driver);
+  for (int i = 0; i < 4; ++i) {
+    void* out = 0;
+    pthread_join(threads[i], &out);
+    right = right && out == driver;
+  }
+  printf("%d\n", right);
   return 4;
 }
 '''
 
 
 def test_sanitizers(env):
-    """Programs built with a sanitizer, its runtime in the program or beside it: nothing to see."""
+    """Programs built with a sanitizer, its runtime in the program or beside it, whose threads
+    allocate at once: nothing to see, and every event in the log."""
     (env.folder / "sanitized.c").write_text(SANITIZED)
     tried = 0
     for compiler in ("gcc", "clang"):
         for kind, library in {"address": "asan", "thread": "tsan", "undefined": "ubsan",
-                              "leak": "lsan"}.items():
+                              "leak": "lsan", "memory": "msan"}.items():
             for static in ((f"-static-lib{library}",), ()) if compiler == "gcc" else ((),):
                 name = f"{compiler}-{kind}{len(static)}"
                 built = subprocess.run([compiler, f"-fsanitize={kind}", *static, "-pthread", "-o",
@@ -76,6 +97,9 @@ def test_sanitizers(env):
                     under = subprocess.run(words, env=env.environment(shim=words is command),
                                            capture_output=True, text=True, timeout=120)
                     same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), words)
+                    header = read_header(env.log())
+                    same((16000, 0), (header["events"], header["dropped"]), words)
+                    env.log().unlink()
     # A program with defaults of its own: `memtool run` says it in the environment.
     built = subprocess.run(["gcc", "-fsanitize=address", "-DOWN_DEFAULTS", "-pthread", "-o", "own",
                             "sanitized.c", "-ldl"], cwd=env.folder, capture_output=True)
@@ -86,6 +110,63 @@ def test_sanitizers(env):
                                    capture_output=True, text=True, timeout=120)
             same((4, "1\n", ""), (under.returncode, under.stdout, under.stderr), options)
     return 0 if tried else SKIPPED
+
+
+PAST = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(int count, char** words) {
+  for (int i = 2; i < count; ++i) {
+    void* library = words[1][0] == 'm' ? dlmopen(LM_ID_NEWLM, words[i], RTLD_NOW)
+                    : dlopen(words[i], RTLD_NOW | (words[1][0] == 'd' ? RTLD_DEEPBIND : 0));
+    if (!library || ((int (*)(void))dlsym(library, "use"))()) return puts(dlerror()), 1;
+  }
+}
+"""
+LINKED = r"""
+int cuInit(unsigned);
+int cuCtxCreate_v2(void**, unsigned, int);
+int cuMemAlloc_v2(unsigned long long*, unsigned long);
+int use(void) {
+  unsigned long long pointer;
+  void* context;
+  return cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemAlloc_v2(&pointer, 1 << 20);
+}
+"""
+LOOKED_UP = r"""
+#include <dlfcn.h>
+int use(void) {
+  unsigned long long pointer;
+  void *context, *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  return ((int (*)(unsigned))dlsym(driver, "cuInit"))(0) ||
+         ((int (*)(void**, unsigned, int))dlsym(driver, "cuCtxCreate_v2"))(&context, 0, 0) ||
+         ((int (*)(unsigned long long*, unsigned long))dlsym(driver, "cuMemAlloc_v2"))(&pointer, 4096);
+}
+"""
+
+
+def test_past(env):
+    """Libraries and drivers that get past the shim are counted where the log is summed up."""
+    program = compile_c(env, "past", PAST)
+    driver = f"-L{env.programs}/driver"
+    libraries = [compile_c(env, "linked.so", LINKED, "-shared", "-fPIC", driver, "-l:libcuda.so.1"),
+                 compile_c(env, "looked_up.so", LOOKED_UP, "-shared", "-fPIC")]
+    deep, space = "libraries that .* (RTLD_DEEPBIND)", "drivers that .* (dlmopen)"
+    for way, events, said in (("global", 2, ""), ("deepbind", 0, f"; 2: {deep}"),
+                              ("many", 0, f"; 2: {space}")):
+        done = subprocess.run([str(env.memtool), "run", "--", str(program), way, *map(str, libraries)],
+                              env=env.environment(shim=False), capture_output=True, text=True)
+        same((0, ""), (done.returncode, done.stdout), way)
+        found = re.fullmatch(r"memtool: \S+: (\d+) events(?:, device .*?)?(; \d.*)?\n", done.stderr)
+        assert found and int(found[1]) == events, done.stderr
+        want = said.replace("(", r"\(").replace(")", r"\)")
+        assert re.match(want + ("" if said else "$"), found[2] or ""), done.stderr
+        env.log().unlink()
+    # One of each in one process, and nothing at all where nobody wants events.
+    done = env.run(program, "deepbind", libraries[1], MEMTOOL_CAPTURE_ENABLED=0)
+    same([], env.logs(), done.stderr)
 
 
 DLSYM = r'''
@@ -330,8 +411,16 @@ def test_endings(env):
     same([3], [row["count"] for row in notes if row["code"] == "refused_frees"], "refused")
 
 
+# What the shim may call outside: what no sanitizer replaces (but sigaction, whose handlers it has to
+# know, and the clock). The rest is in base/c_library.cc.
+IMPORTS = {"__cxa_finalize", "__errno_location", "__gmon_start__", "__register_atfork",
+           "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "_r_debug", "clock_gettime",
+           "dl_iterate_phdr", "getenv", "getpid", "getppid", "posix_fallocate",
+           "pthread_setcancelstate", "sigaction", "syscall", "sysconf"}
+
+
 def test_symbols(env):
-    """Nothing newer than GLIBC_2.28, no C++ runtime, nothing exported by accident."""
+    """Nothing newer than GLIBC_2.28, no C++ runtime, nothing exported or called by accident."""
     text = subprocess.run(["objdump", "-T", str(env.shim)], capture_output=True, text=True).stdout
     versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", text)}
     assert versions and max(versions) <= (2, 28), sorted(versions)
@@ -343,3 +432,5 @@ def test_symbols(env):
     same(set(), odd, "exports")
     needed = subprocess.run(["objdump", "-p", str(env.shim)], capture_output=True, text=True).stdout
     same({"libc.so.6"}, set(re.findall(r"NEEDED +(\S+)", needed)) - {"ld-linux-x86-64.so.2"}, "needs")
+    called = {line.split()[-1] for line in text.splitlines() if "*UND*" in line}
+    same(set(), called - IMPORTS, "calls that a sanitizer may see: base/c_library.cc")

@@ -119,6 +119,23 @@ def test_run_summary(env):
     assert text.endswith(f"there is no folder {env.folder}/nobody.%h\n"), text
 
 
+def test_run_escapes(env):
+    """What names a program, a folder or a setting is shown with its escapes, by memtool and shim."""
+    odd = "\x1b[31mred\u202e\x85"
+    (env.folder / odd).touch()
+    for words, status, said in (
+            (["./" + odd], 126, r"memtool: ./\x1b[31mred\u202e\x85: Permission denied"),
+            ([odd + "?"], 127, r"memtool: \x1b[31mred\u202e\x85?: No such file or directory"),
+            (["-o", odd + "?/x", "--", env.programs / "driver_program", "linked", "deep"], 0,
+             rf"memtool capture: cannot create the log {env.folder}/\x1b[31mred\xe2\x80\xae\xc2\x85?/x"
+             "\n"
+             rf"memtool: no log can be written in {env.folder}/\x1b[31mred\u202e\x85?: "
+             "No such file or directory")):
+        done = subprocess.run([str(env.memtool), "run", *map(str, words)], cwd=env.folder,
+                              env=env.environment(shim=False), capture_output=True, text=True)
+        same((status, said + "\n"), (done.returncode, done.stderr), words)
+
+
 def test_run_names(env):
     """A name that does not depend on the process, for more processes than a hundred."""
     taken = [env.folder / "fixed.mtcap", *(env.folder / f"fixed.{n}.mtcap" for n in range(2, 131))]

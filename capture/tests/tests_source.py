@@ -14,7 +14,7 @@ BELOW = {
     "cuda": {"base", "objects", "record", "providers"},
     "hip": {"base", "record", "providers"},
     "cupti": {"base", "objects", "record", "providers", "cuda"},
-    "intercept": {"base", "objects", "providers", "cuda", "hip"},
+    "intercept": {"base", "objects", "record", "providers", "cuda", "hip"},
 }
 
 

@@ -149,7 +149,10 @@ std::string SummarizeLog(const fs::path& log) {
                         summary.ooms.empty() ? "" : ", OUT OF MEMORY");
   }
   for (const Diagnostic& note : recording->diagnostics) {
-    text += note.severity == Severity::kNote ? "" : "; " + note.message;
+    if (note.severity != Severity::kNote) {
+      text += note.count == 1 ? "; " : fmt::format("; {}: ", note.count);
+      text += note.message;
+    }
   }
   return text;
 }

@@ -88,12 +88,11 @@ class Signals {
   std::array<bool, kSignals> set_{};
 };
 
-[[noreturn]] void Execute(std::vector<char*>& words) {
+[[noreturn]] void Execute(std::vector<char*>& words, Streams& streams) {
   ::execvp(words.front(), words.data());
   const int reason = errno;
-  const std::string message =
-      fmt::format("memtool: {}: {}\n", words.front(), std::strerror(reason));
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+  Warn(streams, fmt::format("{}: {}", words.front(), std::strerror(reason)));
+  (void)streams.err.Flush();
   ::_exit(reason == ENOENT ? kRunNotFound : kRunCannotRun);
 }
 
@@ -118,7 +117,7 @@ int RunProgram(std::vector<std::string>& words, Streams& streams) {
   if (child == 0) {
     signals.Restore();
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    Execute(arguments);
+    Execute(arguments, streams);
   }
   g_child = child;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);

@@ -32,6 +32,7 @@ Result<Recording> CaptureLogReader::Read(ByteWindow& in, const Limits& /*limits*
     NotePython(builder, header);
   }
   NoteCalls(builder, calls.counts());
+  NoteThreads(builder, header, history.GetInFlight());
   Describe(builder, header);
   Symbols symbols(FixedText(header.executable));
   StackMaker stacks(builder, definitions, symbols);

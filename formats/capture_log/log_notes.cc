@@ -100,6 +100,14 @@ void NoteCounters(RecordingBuilder& builder, const wire::Header& header) {
                         "functions of the driver that are newer than the capture library: "
                         "what they allocate is not seen",
                         header.unknown_entries);
+  builder.AddDiagnostic(Severity::kWarning, "past_libraries",
+                        "libraries that the dynamic linker bound to the driver past the capture "
+                        "library (RTLD_DEEPBIND): what they allocate is not seen",
+                        header.past_libraries);
+  builder.AddDiagnostic(Severity::kWarning, "past_drivers",
+                        "drivers that were loaded into other namespaces (dlmopen): what is "
+                        "allocated through them is not seen",
+                        header.past_drivers);
 }
 
 }  // namespace
@@ -181,6 +189,18 @@ void NoteCalls(RecordingBuilder& builder, const CallCounts& counts) {
                         "allocations at an address whose free was not recorded", counts.reopened);
 }
 
+void NoteThreads(RecordingBuilder& builder, const wire::Header& header,
+                 const HistoryBuilder::InFlight& in_flight) {
+  if (header.shared_attributes == 0) {
+    builder.AddDiagnostic(Severity::kNote, "racing_threads",
+                          fmt::format("threads of one device or of the host: where they allocate "
+                                      "and free at the same time, a peak "
+                                      "may be too low, by at most {}, one call of each",
+                                      FormatSize(in_flight.bytes)),
+                          in_flight.threads);
+  }
+}
+
 void Describe(RecordingBuilder& builder, const wire::Header& header) {
   Metadata& metadata = builder.metadata();
   const std::string rank = FixedText(header.rank);
@@ -195,6 +215,9 @@ void Describe(RecordingBuilder& builder, const wire::Header& header) {
   builder.AddSetting("program", FixedText(header.executable));
   builder.AddBlindSpot("CUDA context and modules", "the driver takes them without a call");
   builder.AddBlindSpot("pools", "what a stream-ordered pool holds beyond its allocations");
+  builder.AddBlindSpot("calls at the same time",
+                       "each is written next to the driver's, not with it: a peak may lack one "
+                       "call of each thread");
   builder.AddBlindSpot("other processes", "a log holds one process");
 }
 

@@ -6,6 +6,7 @@
 
 #include "../../capture/wire.h"
 #include "capture_log/calls/call.h"
+#include "capture_log/calls/history_builder.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::capture_log {
@@ -17,6 +18,9 @@ void NotePython(RecordingBuilder& builder, const wire::Header& header);
 // Native addresses without names because libdw is not installed.
 void NoteSymbols(RecordingBuilder& builder, std::uint64_t without_libdw);
 void NoteCalls(RecordingBuilder& builder, const CallCounts& counts);
+// Not where events lost their threads: then it would be less than it is.
+void NoteThreads(RecordingBuilder& builder, const wire::Header& header,
+                 const HistoryBuilder::InFlight& in_flight);
 // Metadata, settings and blind spots.
 void Describe(RecordingBuilder& builder, const wire::Header& header);
 

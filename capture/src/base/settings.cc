@@ -37,9 +37,7 @@ bool ParseNumber(const char* text, std::uint64_t* value) {
   if (at == text) {
     return false;
   }
-  const char* const units = "KMG";
-  if (const char* unit = *at == '\0' ? nullptr : strchr(units, *at); unit != nullptr) {
-    const unsigned shift = 10U * static_cast<unsigned>(unit - units + 1);
+  if (const unsigned shift = *at == 'K' ? 10 : *at == 'M' ? 20 : *at == 'G' ? 30 : 0; shift != 0) {
     if (number >> (64U - shift) != 0) {
       return false;
     }
@@ -220,16 +218,9 @@ struct Writer {
   }
 };
 
-void PutNumber(Writer& writer, long value) {
-  char digits[24];
-  std::size_t count = 0;
-  do {
-    digits[count++] = static_cast<char>('0' + value % 10);
-    value /= 10;
-  } while (value > 0);
-  while (count > 0) {
-    writer.Put(digits[--count]);
-  }
+void PutNumber(Writer& writer, unsigned long value) {
+  char digits[kMaxDigits];
+  writer.Text(digits, PutDigits(digits, value));
 }
 
 }  // namespace
@@ -237,9 +228,13 @@ void PutNumber(Writer& writer, long value) {
 // NOLINTNEXTLINE(readability-non-const-parameter): written by the writer
 void ExpandName(char* to, std::size_t size, const char* pattern) {
   Writer writer{to, to + size - 1};
-  const char* rank = strchr(g_rank, '=');
-  rank = rank == nullptr ? "" : rank + 1;
-  const std::size_t rank_length = strcspn(rank, " ");
+  const char* rank = g_rank;  // the value of its first "NAME=VALUE"
+  while (*rank != '\0' && *rank++ != '=') {
+  }
+  std::size_t rank_length = 0;
+  while (rank[rank_length] != '\0' && rank[rank_length] != ' ') {
+    ++rank_length;
+  }
   for (; *pattern != '\0'; ++pattern) {
     if (pattern[0] == '.' && pattern[1] == '%' && pattern[2] == 'r' && *rank == '\0') {
       pattern += 2;
@@ -251,7 +246,7 @@ void ExpandName(char* to, std::size_t size, const char* pattern) {
     }
     ++pattern;
     if (*pattern == 'p') {
-      PutNumber(writer, getpid());
+      PutNumber(writer, static_cast<unsigned long>(getpid()));
     } else if (*pattern == 'r') {
       writer.Text(rank, rank_length);
     } else if (*pattern == 'h') {
@@ -277,7 +272,7 @@ void NumberedName(char* to, std::size_t size, const char* name, unsigned number)
   }
   if (number > 1) {
     writer.Put('.');
-    PutNumber(writer, static_cast<long>(number));
+    PutNumber(writer, number);
   }
   if (ends) {
     writer.Text(kEnding);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <initializer_list>
 
 namespace memtool::capture {
 
@@ -42,15 +43,34 @@ const char* BaseName(const char* path) {
   return name;
 }
 
+std::size_t PutDigits(char* to, unsigned long value) {
+  std::size_t count = 1;
+  for (unsigned long rest = value / 10; rest > 0; rest /= 10) {
+    ++count;
+  }
+  for (std::size_t at = count; at-- > 0; value /= 10) {
+    to[at] = static_cast<char>('0' + value % 10);
+  }
+  return count;
+}
+
 void Warn(const char* message, const char* detail) {
+  constexpr char kHex[] = "0123456789abcdef";
   char line[512];
   std::size_t length = 0;
-  const char* const parts[] = {"memtool capture: ", message, detail, "\n"};
-  for (const char* part : parts) {
-    const std::size_t size = CutLength(part, sizeof line - 1 - length);
-    memcpy(line + length, part == nullptr ? "" : part, size);
-    length += size;
+  for (const char* part : {"memtool capture: ", message, detail}) {
+    for (; *part != '\0' && length < sizeof line - sizeof "\\x00"; ++part) {
+      const auto byte = static_cast<unsigned char>(*part);
+      if (byte >= ' ' && byte < 0x7f) {
+        line[length++] = *part;
+        continue;
+      }
+      for (const char shown : {'\\', 'x', kHex[byte / 16], kHex[byte % 16]}) {
+        line[length++] = shown;
+      }
+    }
   }
+  line[length++] = '\n';
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, length);
 }
 

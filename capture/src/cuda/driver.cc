@@ -12,8 +12,8 @@ namespace {
 constexpr const char* kLibrary = "libcuda.so";
 
 Entry g_entries[] = {
-#define MEMTOOL_CU(name, base, version, ptsz) \
-  {#name, base, version, ptsz, reinterpret_cast<void*>(&::name), {nullptr}},
+#define MEMTOOL_CU(name, base, version, per_thread, ...) \
+  {#name, base, version, per_thread, reinterpret_cast<void*>(&name), {nullptr}},
 #include "cuda/functions.inc"
 #undef MEMTOOL_CU
 };
@@ -38,7 +38,7 @@ CuResult Replayed() {
 
 }  // namespace
 
-void* CudaReal(Cu function) {
+void* CudaReal(CuRow function) {
   if (t_state.replay != 0) {
     return reinterpret_cast<void*>(&Replayed);
   }
@@ -72,68 +72,29 @@ std::uint64_t CudaFreeBytes() {
   return info != nullptr && info(&free_bytes, &total) == 0 ? free_bytes : UINT64_MAX;
 }
 
-void CudaAllocated(const Attributes& attributes, CuResult status, std::uint64_t key,
-                   std::uint64_t size, bool estimated) {
-  if (status == 0) {
-    RecordAlloc(attributes, key, size, estimated);
-  } else {
-    RecordFailed(attributes, size, static_cast<std::uint64_t>(status),
-                 status == kCuOutOfMemory && attributes.space != wire::Space::kHostPointer
-                     ? CudaFreeBytes()
-                     : UINT64_MAX);
+CuObject CudaPrimaryContext(CuDevice device) {
+  static DriverFunction get_retain{};
+  static DriverFunction get_release{};
+  const auto retain = FindFunction<CuResult (*)(CuObject*, CuDevice)>(
+      g_cuda, "cuDevicePrimaryCtxRetain", get_retain);
+  const auto release =
+      FindFunction<CuResult (*)(CuDevice)>(g_cuda, "cuDevicePrimaryCtxRelease_v2", get_release);
+  CuObject context = nullptr;
+  if (retain == nullptr || release == nullptr || !CudaPrimaryIsActive(device) ||
+      retain(&context, device) != 0) {
+    return nullptr;
   }
+  release(device);
+  return context;
+}
+
+bool CudaPrimaryIsActive(CuDevice device) {
+  static DriverFunction get_state{};
+  const auto state = FindFunction<CuResult (*)(CuDevice, unsigned*, int*)>(
+      g_cuda, "cuDevicePrimaryCtxGetState", get_state);
+  unsigned flags = 0;
+  int active = 0;
+  return state != nullptr && state(device, &flags, &active) == 0 && active != 0;
 }
 
 }  // namespace memtool::capture
-
-using memtool::capture::Busy;
-using memtool::capture::Cu;
-using memtool::capture::CudaProvider;
-using memtool::capture::CudaReal;
-using memtool::capture::CuResult;
-using memtool::capture::SwapByPointer;
-
-namespace {
-
-constexpr std::uint64_t kPerThreadStream = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
-
-void Swap(const char* symbol, void** pointer, int version, std::uint64_t flags) {
-  if (pointer != nullptr && *pointer != nullptr && symbol != nullptr) {
-    *pointer = SwapByPointer(CudaProvider(), *pointer, symbol, static_cast<std::uint32_t>(version),
-                             (flags & kPerThreadStream) != 0);
-  }
-}
-
-}  // namespace
-
-extern "C" {
-
-MEMTOOL_EXPORT CuResult cuGetProcAddress(const char* symbol, void** pointer, int version,
-                                         std::uint64_t flags) {
-  const auto real = CudaReal<decltype(&cuGetProcAddress)>(Cu::k_cuGetProcAddress);
-  if (real == nullptr) {
-    return memtool::capture::kCuNoDevice;
-  }
-  const Busy busy;
-  const CuResult status = real(symbol, pointer, version, flags);
-  if (status == 0 && busy.entered()) {
-    Swap(symbol, pointer, version, flags);
-  }
-  return status;
-}
-
-MEMTOOL_EXPORT CuResult cuGetProcAddress_v2(const char* symbol, void** pointer, int version,
-                                            std::uint64_t flags, void* found) {
-  const auto real = CudaReal<decltype(&cuGetProcAddress_v2)>(Cu::k_cuGetProcAddress_v2);
-  if (real == nullptr) {
-    return memtool::capture::kCuNoDevice;
-  }
-  const Busy busy;
-  const CuResult status = real(symbol, pointer, version, flags, found);
-  if (status == 0 && busy.entered()) {
-    Swap(symbol, pointer, version, flags);
-  }
-  return status;
-}
-
-}  // extern "C"

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "providers/provider.h"
+#include "providers/wrapping.h"
 #include "record/recorder.h"
 
 namespace memtool::capture {
@@ -15,9 +16,6 @@ using CuDevice = int;
 using CuPointer = unsigned long long;
 using CuHandle = unsigned long long;
 using CuObject = void*;  // contexts, streams, arrays, pools
-
-inline constexpr CuResult kCuOutOfMemory = 2;
-inline constexpr CuResult kCuNoDevice = 100;  // CUDA_ERROR_NO_DEVICE
 
 struct CuLocation {
   int type;  // 0 = none, 1 = device
@@ -35,20 +33,6 @@ struct CuPoolProps {  // the head of CUmemPoolProps
 };
 struct CuIpcHandle {
   char bytes[64];
-};
-struct CuArrayDescriptor {
-  std::size_t width;
-  std::size_t height;
-  int format;
-  unsigned channels;
-};
-struct CuArray3dDescriptor {
-  std::size_t width;
-  std::size_t height;
-  std::size_t depth;
-  int format;
-  unsigned channels;
-  unsigned flags;
 };
 
 struct CuGraphAllocation {  // CUDA_MEM_ALLOC_NODE_PARAMS
@@ -72,20 +56,14 @@ struct CuGraphNodeParams {
 };
 
 // Rows of the entry table, by name.
-enum class Cu : std::uint8_t {
-#define MEMTOOL_CU(name, base, version, ptsz) k_##name,
+enum class CuRow : std::uint8_t {
+#define MEMTOOL_CU(name, ...) k_##name,
 #include "cuda/functions.inc"
 #undef MEMTOOL_CU
   kCount,
 };
 
-void* CudaReal(Cu function);
-
-template <class Function>
-Function CudaReal(Cu function) {
-  return reinterpret_cast<Function>(CudaReal(function));
-}
-
+void* CudaReal(CuRow function);
 Provider& CudaProvider();
 
 // An event's attributes in the calling thread's context, on its device.
@@ -95,14 +73,5 @@ std::uint64_t CudaFreeBytes();
 // The device's primary context, when it is active; leaves its count as it was.
 CuObject CudaPrimaryContext(CuDevice device);
 bool CudaPrimaryIsActive(CuDevice device);
-
-// An allocation in a stream that is being captured is a node of a graph: it takes no memory yet.
-bool CudaCapturing(CuObject stream, bool per_thread);
-// A node that will allocate or free when its graph runs.
-void CudaGraphNode(wire::GraphOp operation, CuPointer pointer, std::size_t size);
-
-// Records an allocation, or its failure.
-void CudaAllocated(const Attributes& attributes, CuResult status, std::uint64_t key,
-                   std::uint64_t size, bool estimated = false);
 
 }  // namespace memtool::capture

@@ -105,7 +105,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define MEMTOOL_CUPTI(name, id, when) {id, When::when, &Replay<&::name>::Call},
+#define MEMTOOL_CUPTI(name, id, when) {id, When::when, &Replay<&name>::Call},
 #include "cupti/functions.inc"
 #undef MEMTOOL_CUPTI
 };

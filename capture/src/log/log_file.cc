@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/pages.h"
+#include "base/text.h"
 
 namespace memtool::capture {
 
@@ -24,10 +25,11 @@ bool Identify(int fd, struct stat* found) {
   return syscall(SYS_fstat, fd, found) == 0;
 }
 
-// Out of the way of programs that close, or rely on, the lowest numbers. Not higher: the kernel's
-// table grows up to the highest one.
+// Out of the way of programs that close, or rely on, the lowest numbers. Not higher than the table
+// that every process begins with, of 64: it would have to grow, which waits for all processors
+// (RCU) when threads share it, 10 ms and more.
 int MoveUp(int fd) {
-  constexpr rlim_t kHigh = 1000;
+  constexpr rlim_t kHigh = 56;
   constexpr rlim_t kBelowLimit = 8;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= 2 * kBelowLimit) {
@@ -42,6 +44,46 @@ int MoveUp(int fd) {
   return moved;
 }
 
+int OpenNew(const char* path, int flags) {
+  int fd = -1;
+  for (int i = 0; i < kMaxRetries && fd < 0; ++i) {
+    fd = ::open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+    if (fd < 0 && errno != EINTR) {
+      break;
+    }
+  }
+  return fd;
+}
+
+int Write(int fd, const void* from, std::size_t size) {
+  const ssize_t written = write(fd, from, size);
+  return written == static_cast<ssize_t>(size) ? 0 : written < 0 ? errno : ENOSPC;
+}
+
+// Gives the file a name only when the head is in it: the process may end at any moment, and a file
+// that is found is a log. -1 and the error, EEXIST or that this cannot be done here: not all file
+// systems have files without names.
+int CreateWhole(const char* path, const void* head, std::size_t size, int* error) {
+  static char folder[4096];
+  CopyText(folder, sizeof folder, path);
+  folder[BaseName(path) - path] = '\0';
+  const int fd = OpenNew(*folder == '\0' ? "." : folder, O_TMPFILE);
+  if (fd < 0) {
+    *error = errno;
+    return -1;
+  }
+  // Of the thread: its descriptors may be its own.
+  char name[24 + kMaxDigits] = "/proc/thread-self/fd/";
+  PutDigits(name + strlen(name), static_cast<unsigned long>(fd));
+  *error = Write(fd, head, size);
+  if (*error == 0 && linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) {
+    return fd;
+  }
+  *error = *error != 0 ? *error : errno;
+  close(fd);
+  return -1;
+}
+
 }  // namespace
 
 bool LogFile::IsOurs(int fd) const {
@@ -49,25 +91,28 @@ bool LogFile::IsOurs(int fd) const {
   return fd >= 0 && Identify(fd, &found) && found.st_dev == device_ && found.st_ino == inode_;
 }
 
-int LogFile::Create(const char* path) {
-  int fd = -1;
-  for (int i = 0; i < kMaxRetries && fd < 0; ++i) {
-    fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0 && errno != EINTR) {
-      break;
-    }
+int LogFile::Create(const char* path, const void* head, std::size_t size) {
+  int error = 0;
+  int fd = CreateWhole(path, head, size, &error);
+  if (fd < 0 && error != EEXIST) {
+    fd = OpenNew(path, O_CREAT | O_EXCL);
+    error = fd < 0 ? errno : Write(fd, head, size);
   }
-  if (fd < 0) {
-    return errno;
+  struct stat created {};
+  if (error == 0 && !Identify(fd, &created)) {
+    error = errno;
+  }
+  if (fd >= 0 && error != 0) {
+    unlink(path);
+    close(fd);
+  }
+  if (error != 0) {
+    return error;
   }
   path_ = path;
-  fd_ = MoveUp(fd);
-  struct stat created {};
-  if (!Identify(fd_, &created)) {
-    return errno;
-  }
   device_ = created.st_dev;
   inode_ = created.st_ino;
+  fd_ = MoveUp(fd);
   return 0;
 }
 

@@ -12,8 +12,8 @@ namespace memtool::capture {
 
 class LogFile {
  public:
-  // Creates `path`, which must not exist. 0, or the errno.
-  int Create(const char* path);
+  // Creates `path`, which must not exist, with these bytes at once. 0, or the errno, and no file.
+  int Create(const char* path, const void* head, std::size_t size);
   [[nodiscard]] bool open() const { return fd_ >= 0; }
 
   // Space for [at, at + size). 0, or the errno; ESTALE: neither the descriptor nor the path leads

@@ -73,19 +73,21 @@ class NoCancel {
 }  // namespace
 
 // The file of this process; a name that is taken (the same pid before exec) gets a number.
-int Sink::Create() {
+int Sink::Create(std::int64_t now) {
   static char name[sizeof path_ - 16];  // room for a number
   ExpandName(name, sizeof name, GetSettings().out);
-  int error = EEXIST;
-  for (unsigned n = 1; n <= kMaxNames && error == EEXIST; ++n) {
+  alignas(wire::Header) static unsigned char page[wire::kHeaderBytes];
+  FillHeader(*reinterpret_cast<wire::Header*>(page), now);
+  int error = WithinFileLimit(sizeof page) ? EEXIST : EFBIG;
+  for (unsigned n = 1; n == 1 || (n <= kMaxNames && error == EEXIST); ++n) {
     NumberedName(path_, sizeof path_, name, n);
-    error = file_.Create(path_);
+    error = error == EEXIST ? file_.Create(path_, page, sizeof page) : error;
   }
   return error;
 }
 
-void Sink::FillHeader(std::int64_t now) {
-  wire::Header& header = *header_;
+void Sink::FillHeader(wire::Header& header, std::int64_t now) {
+  header = {};
   header.magic = wire::kMagic;
   header.version = wire::kVersion;
   header.byte_order = wire::kByteOrder;
@@ -106,9 +108,15 @@ void Sink::FillHeader(std::int64_t now) {
   CopyText(header.rank.data(), header.rank.size(), RankText());
   const ssize_t length =
       readlink("/proc/self/exe", header.executable.data(), header.executable.size() - 1);
-  SetBackend(backend_, backend_status_, subscriber_);
   header.executable[length < 0 ? 0 : static_cast<std::size_t>(length)] = '\0';
-  __atomic_store_n(&header.committed, wire::kHeaderBytes, __ATOMIC_RELEASE);
+  WriteBackend(header);
+  header.committed = wire::kHeaderBytes;
+}
+
+void Sink::WriteBackend(wire::Header& header) const {
+  header.backend = static_cast<std::uint32_t>(backend_);
+  header.backend_status = backend_status_;
+  CopyText(header.subscriber.data(), header.subscriber.size(), subscriber_);
 }
 
 void Sink::SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber) {
@@ -118,9 +126,7 @@ void Sink::SetBackend(wire::Backend backend, std::uint32_t status, const char* s
     CopyText(subscriber_, sizeof subscriber_, subscriber);
   }
   if (header_ != nullptr) {
-    header_->backend = static_cast<std::uint32_t>(backend);
-    header_->backend_status = status;
-    CopyText(header_->subscriber.data(), header_->subscriber.size(), subscriber_);
+    WriteBackend(*header_);
   }
 }
 
@@ -130,7 +136,7 @@ bool Sink::Open(std::int64_t now) {
     return false;
   }
   const NoCancel whole;
-  if (const int error = Create(); error != 0) {
+  if (const int error = Create(now); error != 0) {
     // These are temporary. An attempt at every event would be slow while they last.
     if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR) {
       unmade_ = error;
@@ -138,7 +144,9 @@ bool Sink::Open(std::int64_t now) {
       wait_ = pause_;
       return false;
     }
-    return NoLog("cannot create the log ");
+    return NoLog(error == EFBIG   ? "the limit on file sizes leaves no room for the log "
+                 : NoSpace(error) ? "no space for the log "
+                                  : "cannot create the log ");
   }
   unmade_ = 0;
   const char* refused = nullptr;
@@ -147,7 +155,6 @@ bool Sink::Open(std::int64_t now) {
     file_.Remove();
     return NoLog(refused);
   }
-  FillHeader(now);
   extent_at_ = wire::kHeaderBytes;
   extent_size_ = 0;
   chunk_at_ = 0;
@@ -164,10 +171,6 @@ bool Sink::NoLog(const char* why) {
 }
 
 std::uint8_t* Sink::MapHeader(const char** refused) {
-  if (!WithinFileLimit(wire::kHeaderBytes)) {
-    *refused = "the limit on file sizes leaves no room for the log ";
-    return nullptr;
-  }
   int error = file_.Reserve(0, wire::kHeaderBytes);
   if (error != 0) {
     *refused = NoSpace(error) ? "no space for the log " : "no space can be reserved for the log ";

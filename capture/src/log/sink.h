@@ -31,6 +31,8 @@ class Sink {
   // For the header, now or when there is one.
   void SetBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
+  [[nodiscard]] wire::Backend backend() const { return backend_; }
+
   // Seals the last chunk and cuts the file to what it holds. What is recorded afterwards, by
   // destructors and threads that outlive main, goes into separate chunks, which nobody seals.
   void Close();
@@ -45,11 +47,12 @@ class Sink {
 
  private:
   bool Open(std::int64_t now);
-  int Create();  // 0, or the errno
+  int Create(std::int64_t now);  // the file with its header; 0, or the errno
   bool NoLog(const char* why);
   std::uint8_t* MapHeader(const char** refused);
   wire::Stop Reserve(std::uint64_t at, std::size_t* size);
-  void FillHeader(std::int64_t now);
+  void FillHeader(wire::Header& header, std::int64_t now);
+  void WriteBackend(wire::Header& header) const;
   bool NextChunk(std::int64_t now);
   void Seal();
   bool Grow();

@@ -162,6 +162,23 @@ void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subs
   }
 }
 
+void RecordBlindSpots(BlindSpots (*look)()) {
+  const Inside inside;
+  if (!inside || g_log.sink.backend() != wire::Backend::kPreload ||
+      (g_log.sink.header() == nullptr && !Recording())) {
+    return;
+  }
+  const BlindSpots found = look();
+  if (found.libraries == 0 && found.drivers == 0) {
+    return;
+  }
+  const LockGuard guard(g_lock);
+  if (Ready(Now(CLOCK_MONOTONIC))) {
+    g_log.sink.header()->past_libraries = found.libraries;
+    g_log.sink.header()->past_drivers = found.drivers;
+  }
+}
+
 void CloseLog() {
   const Inside inside;
   if (!inside) {

@@ -75,6 +75,15 @@ void CountLostDomain();
 // for it only when it cannot.
 void RecordBackend(wire::Backend backend, std::uint32_t status, const char* subscriber);
 
+// What this process kept from the shim.
+struct BlindSpots {
+  std::uint32_t libraries = 0;  // bound to the driver past the wrappers
+  std::uint32_t drivers = 0;    // loaded into other namespaces
+};
+// When the process ends: writes down what `look` finds, also where no event made a log. Not where
+// CUPTI reports the calls, which sees these too.
+void RecordBlindSpots(BlindSpots (*look)());
+
 void CloseLog();
 
 // Around fork().

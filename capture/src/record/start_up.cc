@@ -40,7 +40,8 @@ __attribute__((constructor(101))) void Load() {
   StartUp();
 }
 
-__attribute__((destructor)) void Unload() {
+// After the other destructors of this library.
+__attribute__((destructor(101))) void Unload() {
   const Busy busy;
   CloseLog();
 }

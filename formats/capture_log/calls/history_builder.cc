@@ -127,14 +127,45 @@ EventPlace HistoryBuilder::Add(const Call& call, const AttributesRow& attributes
                                const DomainRow& domain, Action action) {
   const std::uint32_t trace = GetTrace(domain);
   const std::uint8_t index = DomainIndex(domain, trace);
-  return Append(trace, {.event = {.key = call.key,
-                                  .size = call.size,
-                                  .time = GetTime(call),
-                                  .stream = StreamIndex(attributes.stream),
-                                  .domain = index,
-                                  .action = action},
-                        .stack = call.stack,
-                        .labels = Labels(call, attributes, domain, index)});
+  const EventPlace place = Append(trace, {.event = {.key = call.key,
+                                                    .size = call.size,
+                                                    .time = GetTime(call),
+                                                    .stream = StreamIndex(attributes.stream),
+                                                    .domain = index,
+                                                    .action = action},
+                                          .stack = call.stack,
+                                          .labels = Labels(call, attributes, domain, index)});
+  if (action == Action::kAlloc) {
+    CountBytes(call, &attributes, place);
+  }
+  return place;
+}
+
+void HistoryBuilder::CountBytes(const Call& call, const AttributesRow* attributes,
+                                EventPlace place) {
+  if (attributes == nullptr) {
+    return;
+  }
+  ThreadCall& known = traces_[place.trace].calls[attributes->thread];
+  // The end of a context frees all that was allocated in it.
+  const std::int64_t before = known.time == call.time ? known.bytes : 0;
+  known.time = call.time;
+  known.bytes = SaturatingAdd(before, At(place).event.size);
+  known.largest = std::max(known.largest, known.bytes);
+}
+
+HistoryBuilder::InFlight HistoryBuilder::GetInFlight() const {
+  InFlight most;
+  for (const TraceRows& trace : traces_) {
+    InFlight here{.threads = trace.calls.size()};
+    for (const auto& [thread, call] : trace.calls) {
+      here.bytes = SaturatingAdd(here.bytes, call.largest);
+    }
+    if (here.threads > 1 && here.bytes > most.bytes) {
+      most = here;
+    }
+  }
+  return most;
 }
 
 EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action action) {
@@ -142,7 +173,9 @@ EventPlace HistoryBuilder::AddEnd(const Call& call, EventPlace opened, Action ac
   row.event.time = GetTime(call);
   row.event.action = action;
   row.stack = 0;
-  return Append(opened.trace, row);
+  const EventPlace place = Append(opened.trace, row);
+  CountBytes(call, definitions_.attribute_sets.Find(call.attributes), place);
+  return place;
 }
 
 void HistoryBuilder::AddMark(const Call& call, const std::string& name, std::int64_t value) {

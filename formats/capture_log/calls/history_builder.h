@@ -41,6 +41,15 @@ class HistoryBuilder {
   void CloseRange(const Call& call, std::size_t range);
   void ReopenRange(std::size_t range);
 
+  // By how much a peak may be too low because the order of records need not be that of calls: the
+  // largest call of each thread, of the trace where that is most. Nothing where one thread is
+  // alone.
+  struct InFlight {
+    std::uint64_t threads = 0;
+    std::int64_t bytes = 0;
+  };
+  [[nodiscard]] InFlight GetInFlight() const;
+
   // Once, at the end.
   History Finish(StackMaker& stacks);
 
@@ -54,11 +63,18 @@ class HistoryBuilder {
     LabelSetId labels;
     std::uint8_t domain = 0;  // a reused pool's handle may stand for another one
   };
+  // What one call of a thread allocated or freed.
+  struct ThreadCall {
+    std::uint64_t time = 0;
+    std::int64_t bytes = 0;
+    std::int64_t largest = 0;
+  };
   struct TraceRows {
     std::string name;
     std::int32_t device = -1;
     DomainLevel level = DomainLevel::kDriver;
     std::vector<Row> rows;
+    KeyMap<ThreadCall> calls;  // by thread
     DomainId first_domain;
   };
   struct Range {
@@ -72,6 +88,7 @@ class HistoryBuilder {
   LabelSetId Labels(const Call& call, const AttributesRow& attributes, const DomainRow& domain,
                     std::uint8_t index);
   EventPlace Append(std::uint32_t trace, const Row& row);
+  void CountBytes(const Call& call, const AttributesRow* attributes, EventPlace place);
   Row& At(EventPlace place) { return traces_[place.trace].rows[place.row]; }
   [[nodiscard]] std::int64_t GetTime(const Call& call) const;
 
