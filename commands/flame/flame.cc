@@ -90,7 +90,8 @@ class FlameCommand final : public Command {
       streams.on_answer(MakeView(answer_), 0);
       return input_reader.exit_code();
     }
-    MEMTOOL_TRY(WriteWholeFile(output_, Picture(input_reader, streams), streams));
+    MEMTOOL_TRY(data ? WriteData(streams)
+                     : WriteWholeFile(output_, Picture(input_reader, streams), streams));
     return input_reader.exit_code();
   }
 
@@ -169,26 +170,27 @@ class FlameCommand final : public Command {
         .up = up_,
         .width = Width(streams),
         .color = UsesColor(streams)};
-    std::string text;
-    const TextSink sink = [&text](std::string_view bytes) { text += bytes; };
-    switch (format_) {
-      case FlameFormat::kSvg:
-        return FlameSvg(answer_, style);
-      case FlameFormat::kText:
-        return FlameText(answer_, style);
-      case FlameFormat::kFolded:
-        return FlameFolded(answer_);
-      case FlameFormat::kJson:
-        memtool::WriteJson(MakeView(answer_), 0, sink);
-        break;
-      case FlameFormat::kJsonl:
-        memtool::WriteJsonLines(MakeView(answer_), 0, sink);
-        break;
-      case FlameFormat::kCsv:
-        memtool::WriteCsv(MakeView(answer_), 0, sink);
-        break;
-    }
-    return text;
+    return format_ == FlameFormat::kSvg    ? FlameSvg(answer_, style)
+           : format_ == FlameFormat::kText ? FlameText(answer_, style)
+                                           : FlameFolded(answer_);
+  }
+
+  Result<void> WriteData(Streams& streams) const {
+    return StreamWholeFile(
+        output_,
+        [this](const ByteSink& byte_sink) {
+          CallbackSink out(byte_sink);
+          const TextSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+          if (format_ == FlameFormat::kJson) {
+            memtool::WriteJson(MakeView(answer_), 0, sink);
+          } else if (format_ == FlameFormat::kJsonl) {
+            memtool::WriteJsonLines(MakeView(answer_), 0, sink);
+          } else {
+            memtool::WriteCsv(MakeView(answer_), 0, sink);
+          }
+          return out.Flush();
+        },
+        streams);
   }
 
   [[nodiscard]] bool UsesColor(const Streams& streams) const {

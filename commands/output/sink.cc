@@ -30,15 +30,16 @@ void BoundOutput(std::uint64_t bytes) {
   OutputBytes() = bytes;
 }
 
-Result<void> OutputBound::Add(std::size_t bytes) {
+void OutputBound::Add(std::size_t bytes) {
   written_ += bytes;
   if (written_ > OutputBytes()) {
-    return Fail(ErrorCode::kLimit,
-                fmt::format("the output is longer than {}",
-                            FormatSize(static_cast<std::int64_t>(OutputBytes().load()))),
-                "print fewer rows, or lift it with --limit output-bytes=SIZE");
+    throw OutputTooLong{
+        {.code = ErrorCode::kLimit,
+         .input = {},
+         .message = fmt::format("the output is longer than {}",
+                                FormatSize(static_cast<std::int64_t>(OutputBytes().load()))),
+         .hint = "print fewer rows, or lift it with --limit output-bytes=SIZE"}};
   }
-  return {};
 }
 
 FdSink::~FdSink() {
@@ -54,9 +55,7 @@ void FdSink::WritePending() {
 }
 
 void FdSink::Write(std::string_view text) {
-  if (auto within = bound_.Add(text.size()); !within) {
-    throw OutputTooLong{std::move(within.error())};
-  }
+  bound_.Add(text.size());
   pending_ += text;
   if (pending_.size() >= kBuffer) {
     WritePending();

@@ -23,18 +23,18 @@ namespace memtool::commands {
 
 // How much may be written to one output from now on.
 void BoundOutput(std::uint64_t bytes);
-// What goes beyond it ends the command. Counts one output.
+// Thrown by what would write more: the command ends with this error, kLimit.
+struct OutputTooLong {
+  Error error;
+};
+// Counts the bytes of one output.
 class OutputBound {
  public:
-  // Errors: kLimit.
-  Result<void> Add(std::size_t bytes);
+  // Throws OutputTooLong.
+  void Add(std::size_t bytes);
 
  private:
   std::uint64_t written_ = 0;
-};
-// That error where there is no result to give it with.
-struct OutputTooLong {
-  Error error;
 };
 
 class Sink {

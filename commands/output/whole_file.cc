@@ -146,7 +146,7 @@ Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produc
   const ByteProducer produce = [&produce_all](const ByteSink& write) {
     OutputBound bound;
     return produce_all([&](std::string_view bytes) -> Result<void> {
-      MEMTOOL_TRY(bound.Add(bytes.size()));
+      bound.Add(bytes.size());
       return write(bytes);
     });
   };

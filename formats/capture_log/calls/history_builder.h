@@ -74,7 +74,7 @@ class HistoryBuilder {
     std::int32_t device = -1;
     DomainLevel level = DomainLevel::kDriver;
     std::vector<Row> rows;
-    KeyMap<ThreadCall> calls;  // by thread
+    KeyMap<std::uint64_t, ThreadCall> calls;  // by thread
     DomainId first_domain;
   };
   struct Range {

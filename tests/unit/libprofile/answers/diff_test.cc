@@ -51,7 +51,7 @@ std::vector<Selection> Now() {
 std::vector<std::string> Rows(const DiffAnswer& answer) {
   std::vector<std::string> rows;
   for (const DiffRow& row : answer.rows) {
-    rows.push_back(row.name + " " + std::to_string(row.delta()) + " " +
+    rows.push_back(row.name.str() + " " + std::to_string(row.delta()) + " " +
                    std::string(DiffStatusName(row.status)));
   }
   return rows;

@@ -36,7 +36,7 @@ std::vector<Selection> Inputs(int count) {
 std::vector<std::string> Names(const Finding& finding) {
   std::vector<std::string> names;
   for (const FoundRow& row : finding.rows) {
-    names.push_back(row.name);
+    names.push_back(row.name.str());
   }
   return names;
 }

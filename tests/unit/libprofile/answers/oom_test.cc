@@ -34,7 +34,7 @@ OomMessage Message(std::int64_t requested_bytes) {
 std::vector<std::string> OomRows(const std::vector<OomRow>& rows) {
   std::vector<std::string> texts;
   for (const OomRow& row : rows) {
-    texts.push_back(row.name + " " + std::to_string(row.bytes));
+    texts.push_back(row.name.str() + " " + std::to_string(row.bytes));
   }
   return texts;
 }

@@ -28,7 +28,7 @@ Recording Step(std::int64_t loss) {
 std::vector<std::string> Rows(const TopAnswer& answer) {
   std::vector<std::string> rows;
   for (const TopRow& row : answer.rows) {
-    rows.push_back(row.name + " " + row.file + " " + std::to_string(row.flat) + " " +
+    rows.push_back(row.name.str() + " " + row.file.str() + " " + std::to_string(row.flat) + " " +
                    std::to_string(row.cum));
   }
   return rows;

@@ -97,7 +97,7 @@ Result<HistoryGrowth> Grow(const Recording& recording, const StepOptions& option
 std::map<std::string, std::vector<std::int64_t>> MakeSeries(const HistoryGrowth& growth) {
   std::map<std::string, std::vector<std::int64_t>> series;
   for (const GrowthRow& row : growth.series.rows) {
-    EXPECT_TRUE(series.emplace(row.name, row.series).second) << row.name;
+    EXPECT_TRUE(series.emplace(row.name, row.series).second) << row.name.view();
   }
   return series;
 }
@@ -346,7 +346,7 @@ TEST(GrowthOfHistory, WhatWasThereBeforeIsOneRow) {
   ASSERT_EQ(series.size(), 2U);
   EXPECT_EQ(series.at(std::string(kBeforeRecording)).back(), 5700);
   for (const GrowthRow& row : growth->series.rows) {
-    EXPECT_EQ(row.retained->bytes, row.name == "f2" ? 40 : 0) << row.name;
+    EXPECT_EQ(row.retained->bytes, row.name == "f2" ? 40 : 0) << row.name.view();
     EXPECT_EQ(row.growth.grew == 0, row.name != "f2");
   }
 }

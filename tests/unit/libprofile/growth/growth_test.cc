@@ -355,7 +355,7 @@ TEST(GrowthTable, GrowthThatGoesOnComesFirst) {
   JudgeAndSort(series);
   std::vector<std::string> names;
   for (const GrowthRow& row : series.rows) {
-    names.push_back(row.name);
+    names.push_back(row.name.str());
   }
   EXPECT_THAT(names, ElementsAre("steeper", "steady", "repeated", "once", "level", "shrinking",
                                  "constant"));

@@ -200,9 +200,9 @@ TEST_P(ReplaySum, RowsSumToTheMomentAndSaveWhatTheyMust) {
         PeakWithoutRows(index, view, moments,
                         {.rows = rows, .granularity = Granularity::kFileFunction, .space = &space});
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_LE(without[i].own, moments[0].summary.peak_bytes) << rows[i].name;
-      EXPECT_LE(without[i].with_callees, without[i].own) << rows[i].name;
-      EXPECT_GE(without[i].with_callees, 0) << rows[i].name;
+      EXPECT_LE(without[i].own, moments[0].summary.peak_bytes) << rows[i].name.view();
+      EXPECT_LE(without[i].with_callees, without[i].own) << rows[i].name.view();
+      EXPECT_GE(without[i].with_callees, 0) << rows[i].name.view();
     }
   }
 }
