@@ -24,6 +24,7 @@ class SharedText {
     return text_ == nullptr ? std::string_view{} : std::string_view(*text_);
   }
   [[nodiscard]] std::string str() const { return std::string(view()); }
+  [[nodiscard]] const char* c_str() const { return text_ == nullptr ? "" : text_->c_str(); }
   [[nodiscard]] bool empty() const { return text_ == nullptr; }
 
   friend bool operator==(const SharedText& a, const SharedText& b) {
