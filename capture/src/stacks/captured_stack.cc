@@ -75,7 +75,7 @@ void Capture(RawStack& stack) {
   LookForPython(stack.objects);
   if (settings.native_stacks) {
     UnwindEnd end;
-    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &end);
+    stack.native_count = Unwind(stack.native, settings.depth, &end);
     stack.ended_early = end.early;
     stack.cut = end.cut;
   }
