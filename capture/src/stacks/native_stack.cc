@@ -86,7 +86,10 @@ class Stack {
     return true;
   }
   bool Read(std::uintptr_t at, std::uintptr_t* value) {
-    if (at < low_ || at % 8 != 0 || (at >= high_ && !Reaches(at))) {
+    if (at >= high_ && !own_) {
+      high_ = HighFor(high_, at);
+    }
+    if (at < low_ || at >= high_ || at % 8 != 0) {
       return false;
     }
     *value = *reinterpret_cast<const std::uintptr_t*>(at);
@@ -95,19 +98,13 @@ class Stack {
   [[nodiscard]] std::uintptr_t pointer() const { return low_; }
 
  private:
-  static constexpr std::uintptr_t kMaxFrame = std::uintptr_t{1} << 20U;
-
-  bool Reaches(std::uintptr_t at) {
-    if (own_ || at - high_ > kMaxFrame) {
-      return false;
+  // The end of the pages from `high` on that can be read, no further than `at` needs.
+  static __attribute__((noinline)) std::uintptr_t HighFor(std::uintptr_t high, std::uintptr_t at) {
+    constexpr std::uintptr_t kMaxFrame = std::uintptr_t{1} << 20U;
+    while (high <= at && at - high <= kMaxFrame && CanRead(high)) {
+      high += kMinPage;
     }
-    while (high_ <= at) {
-      if (!CanRead(high_)) {
-        return false;
-      }
-      high_ += kMinPage;
-    }
-    return true;
+    return high;
   }
 
   std::uintptr_t low_ = 0;
@@ -208,7 +205,7 @@ Step StepOutOfSignal(Stack& stack, Registers& at) {
 }
 
 // Steps to the caller.
-inline Step StepOut(Stack& stack, Registers& at) {
+__attribute__((always_inline)) inline Step StepOut(Stack& stack, Registers& at) {
   const FrameRule rule = RuleAt(at.ip);
   if (rule.kind != FrameRule::Kind::kStep) {
     return rule.kind == FrameRule::Kind::kSignal      ? StepOutOfSignal(stack, at)
@@ -273,8 +270,12 @@ std::uint32_t Walk(Stack stack, Registers at, std::uintptr_t* addresses, std::ui
                    UnwindEnd* end) {
   std::uint32_t count = 0;
   std::uint32_t own = 32;  // frames of the shim: signal frames could lead back to them for ever
-  Step step = StepOut(stack, at);
-  for (; step == Step::kDone; step = StepOut(stack, at)) {
+  for (;;) {
+    const Step step = StepOut(stack, at);
+    if (step != Step::kDone) {
+      end->early = step == Step::kNoRule;
+      return count;
+    }
     if (count == 0 && own > 0 && InShim(at.ip)) {
       --own;
       continue;
@@ -285,8 +286,6 @@ std::uint32_t Walk(Stack stack, Registers at, std::uintptr_t* addresses, std::ui
     }
     addresses[count++] = at.ip;
   }
-  end->early = step == Step::kNoRule;
-  return count;
 }
 
 }  // namespace
