@@ -19,11 +19,12 @@ void* MapPages(std::size_t bytes) {
 }
 
 // The kernel copies the set before it refuses the first argument: no descriptor is needed, nothing
-// changes, and no sandbox forbids the call.
+// changes, and no sandbox forbids the call. No set at all would be no error.
 bool CanRead(std::uintptr_t at) {
   constexpr int kNoSuchWay = -1;
   const int before = errno;
-  const bool can = syscall(SYS_rt_sigprocmask, kNoSuchWay, at, nullptr, 8) == 0 || errno != EFAULT;
+  const bool can =
+      at != 0 && syscall(SYS_rt_sigprocmask, kNoSuchWay, at, nullptr, 8) != 0 && errno == EINVAL;
   errno = before;
   return can;
 }

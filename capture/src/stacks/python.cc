@@ -129,6 +129,7 @@ std::uint32_t ParseVersion(const char* text) {
 
 void Python::Look() {
   const LockGuard guard(g_look);
+  ForgetPyPages();
   if (g_python.this_thread != nullptr || !GetSettings().python_stacks) {
     if (!GetSettings().python_stacks) {
       g_state.store(wire::PythonState::kOff);

@@ -2,10 +2,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 
 #include "base/fixed_table.h"
 #include "base/pages.h"
-#include "objects/object_table.h"
 #include "wire.h"
 
 namespace memtool::capture {
@@ -25,53 +25,81 @@ constexpr std::size_t kSizeAt = 16;  // length of a str, size of a bytes
 constexpr std::size_t kStateAt = 32;
 constexpr std::size_t kBytesData = 32;
 
-// Pages that could be read. They are not asked about again before an object comes or goes, which
-// its version in the low bits tells: an interpreter that is sound never points at what it has given
-// back, and one that is not seldom points at a page that it pointed at before.
+// Pages that could be read, + 1. They are not asked about again before an object comes or goes: an
+// interpreter that is sound never points at what it has given back, and one that is not seldom
+// points at a page that it pointed at before.
 std::atomic<std::uintptr_t> g_readable[4096];
 
+__attribute__((noinline)) bool AskForPage(std::uintptr_t page) {
+  if (!CanRead(page)) {
+    return false;
+  }
+  g_readable[page / kMinPage % 4096].store(page + 1, std::memory_order_relaxed);
+  return true;
+}
+
 bool PageCanBeRead(std::uintptr_t page) {
-  const std::uintptr_t mark = page | (Objects::Version() & (kMinPage - 1));
-  std::atomic<std::uintptr_t>& slot = g_readable[page / kMinPage % 4096];
-  if (slot.load(std::memory_order_relaxed) == mark) {
-    return true;
-  }
-  if (page == 0 || !CanRead(page)) {
-    return false;
-  }
-  slot.store(mark, std::memory_order_relaxed);
-  return true;
+  return g_readable[page / kMinPage % 4096].load(std::memory_order_relaxed) == page + 1 ||
+         AskForPage(page);
 }
 
-bool RangeCanBeRead(std::uintptr_t at, std::size_t size) {
-  const std::uintptr_t last = at + size - 1;
-  for (std::uintptr_t page = at & ~(kMinPage - 1); size > 0; page += kMinPage) {
-    if (last < at || !PageCanBeRead(page)) {
-      return false;
+// Where an object of so many bytes may be, at a multiple of 8 as all of the interpreter's are: in
+// the pages of the last one, which the next is often beside, or in others that can be read.
+class Window {
+ public:
+  explicit Window(std::size_t size) : size_(size) {}
+
+  bool Reaches(std::uintptr_t at) {
+    if (at - places_.first > places_.span) {
+      places_ = Look(at, size_);
     }
-    if (last - page < kMinPage) {
-      break;
+    return at - places_.first <= places_.span && at % 8 == 0;
+  }
+
+ private:
+  struct Places {
+    std::uintptr_t first = 1;  // nowhere
+    std::uintptr_t span = 0;
+  };
+
+  static __attribute__((noinline)) Places Look(std::uintptr_t at, std::size_t size) {
+    const std::uintptr_t begin = at & ~(kMinPage - 1);
+    std::uintptr_t end = begin;
+    while (at + size > at && end < at + size) {
+      if (!PageCanBeRead(end)) {
+        return {};
+      }
+      end += kMinPage;
     }
+    return end == begin ? Places{} : Places{begin, end - begin - size};
   }
-  return true;
-}
 
-// False for what is not aligned either: no pointer of the interpreter's is so.
-template <class T>
-bool Read(std::uintptr_t at, T* value) {
-  if (at % sizeof(T) != 0 || !PageCanBeRead(at & ~(kMinPage - 1))) {
-    return false;
-  }
-  memcpy(value, reinterpret_cast<const void*>(at), sizeof *value);
-  return true;
-}
+  std::size_t size_;
+  Places places_;
+};
 
-// A zero for what cannot be read.
+// Of what a window reaches.
 template <class T>
-T ReadOrZero(std::uintptr_t at) {
+T Load(std::uintptr_t at) {
   T value{};
-  Read(at, &value);
+  memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
   return value;
+}
+
+constexpr std::size_t Greatest(std::initializer_list<std::size_t> offsets) {
+  std::size_t greatest = 0;
+  for (const std::size_t offset : offsets) {
+    greatest = offset > greatest ? offset : greatest;
+  }
+  return greatest;
+}
+
+std::size_t FrameSize(const PyLayout& of) {
+  return Greatest({of.previous, of.code, of.position, of.owner, of.entry}) + 8;
+}
+
+std::size_t CodeSize(const PyLayout& of) {
+  return Greatest({of.name, of.file, of.first_line, of.lines}) + 8;
 }
 
 std::size_t PutUtf8(std::uint32_t point, char* to, std::size_t room) {
@@ -93,6 +121,16 @@ std::size_t PutUtf8(std::uint32_t point, char* to, std::size_t room) {
   return size;
 }
 
+inline std::uint32_t Position(const PyLayout& layout, std::uintptr_t frame, std::uintptr_t code) {
+  if (layout.minor >= 11) {
+    const auto at = Load<std::uintptr_t>(frame + layout.position);
+    const std::uintptr_t begin = code + layout.instructions;
+    return at < begin ? 0 : static_cast<std::uint32_t>(at - begin) + 1;
+  }
+  const auto last = Load<std::int32_t>(frame + layout.position);
+  return last < 0 ? 0 : static_cast<std::uint32_t>(last) * (layout.minor == 10 ? 2 : 1) + 1;
+}
+
 }  // namespace
 
 const PyLayout* FindPyLayout(std::uint32_t minor) {
@@ -104,104 +142,101 @@ const PyLayout* FindPyLayout(std::uint32_t minor) {
   return nullptr;
 }
 
+void ForgetPyPages() {
+  for (std::atomic<std::uintptr_t>& page : g_readable) {
+    page.store(0, std::memory_order_relaxed);
+  }
+}
+
 std::uint64_t PyCodeKey::Hash() const {
   return Mix(Mix(Mix(Mix(Mix(7, code), name), file), lines), first_line);
 }
 
-std::uint32_t PyReader::Position(std::uintptr_t frame, std::uintptr_t code) const {
-  if (layout_->minor >= 11) {
-    const auto at = ReadOrZero<std::uintptr_t>(frame + layout_->position);
-    const std::uintptr_t begin = code + layout_->instructions;
-    return at < begin ? 0 : static_cast<std::uint32_t>(at - begin) + 1;
-  }
-  const auto last = ReadOrZero<std::int32_t>(frame + layout_->position);
-  return last < 0 ? 0 : static_cast<std::uint32_t>(last) * (layout_->minor == 10 ? 2 : 1) + 1;
-}
-
-bool PyReader::IsCStack(std::uintptr_t frame) const {
-  return layout_->minor >= 12 && ReadOrZero<std::uint8_t>(frame + layout_->owner) == kOwnedByCStack;
-}
-
-bool PyReader::IsEntry(std::uintptr_t frame, std::uintptr_t previous) const {
-  if (layout_->minor <= 10) {
-    return true;
-  }
-  if (layout_->minor == 11) {
-    return ReadOrZero<std::uint8_t>(frame + layout_->entry) != 0;
-  }
-  return previous == 0 || IsCStack(previous);
-}
-
-std::uintptr_t PyReader::Head(std::uintptr_t thread, bool* read) const {
-  std::uintptr_t head = 0;
-  *read = Read(thread + layout_->head, &head);
-  if (layout_->head_indirect >= 0 && head != 0) {
-    *read = Read(head + static_cast<std::uintptr_t>(layout_->head_indirect), &head);
-  }
-  return head;
-}
-
 std::uint32_t PyReader::Walk(std::uintptr_t thread, PyFrame* frames, std::uint32_t most,
                              PythonEnd* end) const {
+  const PyLayout layout = *layout_;  // a copy stays in registers
+  Window heads(8);
+  Window chain(FrameSize(layout));
+  Window codes(CodeSize(layout));
+  end->early = true;
+  if (!heads.Reaches(thread + layout.head)) {
+    return 0;
+  }
+  auto frame = Load<std::uintptr_t>(thread + layout.head);
+  if (layout.head_indirect >= 0 && frame != 0) {
+    frame += static_cast<std::uintptr_t>(layout.head_indirect);
+    if (!heads.Reaches(frame)) {
+      return 0;
+    }
+    frame = Load<std::uintptr_t>(frame);
+  }
   std::uint32_t count = 0;
-  std::uint32_t links = 0;
-  bool sound = true;
-  for (std::uintptr_t frame = Head(thread, &sound); frame != 0 && sound;) {
-    std::uintptr_t previous = 0;
-    std::uintptr_t code = 0;
-    std::uintptr_t type = 0;
-    // Frames that stand for calls from C alternate with others: more than twice as many is a ring.
-    sound = Read(frame + layout_->previous, &previous) && links++ < 2 * most + 2;
-    if (sound && !IsCStack(frame)) {
-      sound =
-          Read(frame + layout_->code, &code) && Read(code + kTypeAt, &type) && type == code_type_;
-      if (sound && count == most) {
+  // 3.12 on, frames that stand for calls from C alternate with others: many more are a ring.
+  for (std::uint32_t links = 0; frame != 0; ++links) {
+    if (links > 2 * most || !chain.Reaches(frame)) {
+      return count;
+    }
+    const bool is_call =
+        layout.minor >= 12 && Load<std::uint8_t>(frame + layout.owner) == kOwnedByCStack;
+    if (is_call && count > 0) {
+      frames[count - 1].flags = wire::kPyEntry;
+    }
+    if (!is_call) {
+      const auto code = Load<std::uintptr_t>(frame + layout.code);
+      if (!codes.Reaches(code) || Load<std::uintptr_t>(code + kTypeAt) != code_type_) {
+        return count;
+      }
+      if (count == most) {
+        end->early = false;
         end->cut = true;
         return count;
       }
-      if (sound) {
-        frames[count++] = {code, Position(frame, code),
-                           IsEntry(frame, previous) ? wire::kPyEntry : 0U};
-      }
+      const bool is_entry = layout.minor <= 10 ||
+                            (layout.minor == 11 && Load<std::uint8_t>(frame + layout.entry) != 0);
+      frames[count++] = {code, Position(layout, frame, code), is_entry ? wire::kPyEntry : 0U};
     }
-    frame = previous;
+    frame = Load<std::uintptr_t>(frame + layout.previous);
   }
-  end->early = !sound;
+  if (count > 0 && layout.minor >= 12) {
+    frames[count - 1].flags = wire::kPyEntry;
+  }
+  end->early = false;
   return count;
 }
 
 std::uint64_t PyReader::ThreadId(std::uintptr_t thread) const {
-  return ReadOrZero<std::uint64_t>(thread + layout_->thread_id);
+  const std::uintptr_t at = thread + layout_->thread_id;
+  return Window(8).Reaches(at) ? Load<std::uint64_t>(at) : 0;
 }
 
 PyCodeKey PyReader::Key(std::uintptr_t code) const {
   return {.code = code,
-          .name = ReadOrZero<std::uintptr_t>(code + layout_->name),
-          .file = ReadOrZero<std::uintptr_t>(code + layout_->file),
-          .lines = ReadOrZero<std::uintptr_t>(code + layout_->lines),
-          .first_line = ReadOrZero<std::uint32_t>(code + layout_->first_line)};
+          .name = Load<std::uintptr_t>(code + layout_->name),
+          .file = Load<std::uintptr_t>(code + layout_->file),
+          .lines = Load<std::uintptr_t>(code + layout_->lines),
+          .first_line = Load<std::uint32_t>(code + layout_->first_line)};
 }
 
 std::size_t PyReader::CopyUnicode(std::uint64_t object, char* to, std::size_t most) const {
-  const auto length = ReadOrZero<std::uint64_t>(object + kSizeAt);
-  const auto state = ReadOrZero<std::uint32_t>(object + kStateAt);
+  if (!Window(kStateAt + 8).Reaches(object)) {
+    return 0;
+  }
+  const auto length = Load<std::uint64_t>(object + kSizeAt);
+  const auto state = Load<std::uint32_t>(object + kStateAt);
   const unsigned kind = state >> 2U & 7U;
   const bool compact = (state >> 5U & 1U) != 0;
   const bool ascii = (state >> 6U & 1U) != 0;
-  if (!compact || (kind != 1 && kind != 2 && kind != 4)) {
+  const std::size_t count = length < most ? length : most;
+  const std::uintptr_t data = object + (ascii ? layout_->ascii_data : layout_->other_data);
+  if (!compact || (kind != 1 && kind != 2 && kind != 4) || !Window(count * kind).Reaches(data)) {
     return 0;
   }
-  const std::uintptr_t data = object + (ascii ? layout_->ascii_data : layout_->other_data);
   std::size_t size = 0;
-  for (std::size_t i = 0; i < length; ++i) {
-    std::uint8_t one = 0;
-    std::uint16_t two = 0;
-    std::uint32_t point = 0;
-    const std::uintptr_t at = data + i * kind;
-    if (!(kind == 1 ? Read(at, &one) : kind == 2 ? Read(at, &two) : Read(at, &point))) {
-      break;
-    }
-    const std::size_t put = PutUtf8(point + one + two, to + size, most - size);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t point = kind == 1   ? Load<std::uint8_t>(data + i)
+                                : kind == 2 ? Load<std::uint16_t>(data + 2 * i)
+                                            : Load<std::uint32_t>(data + 4 * i);
+    const std::size_t put = PutUtf8(point, to + size, most - size);
     if (put == 0) {
       break;
     }
@@ -211,8 +246,11 @@ std::size_t PyReader::CopyUnicode(std::uint64_t object, char* to, std::size_t mo
 }
 
 std::size_t PyReader::CopyLines(const PyCodeKey& key, char* to, std::size_t most) {
-  const auto size = ReadOrZero<std::uint64_t>(key.lines + kSizeAt);
-  if (size > most || !RangeCanBeRead(key.lines + kBytesData, size)) {
+  if (!Window(kBytesData).Reaches(key.lines)) {
+    return 0;
+  }
+  const auto size = Load<std::uint64_t>(key.lines + kSizeAt);
+  if (size > most || !Window(size).Reaches(key.lines + kBytesData)) {
     return 0;
   }
   memcpy(to, reinterpret_cast<const void*>(key.lines + kBytesData), size);

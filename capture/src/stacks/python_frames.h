@@ -31,6 +31,9 @@ struct PyLayout {
 // Of version 3.`minor`, or nullptr.
 const PyLayout* FindPyLayout(std::uint32_t minor);
 
+// What could be read may have gone with an object.
+void ForgetPyPages();
+
 struct PyFrame {
   std::uintptr_t code;
   std::uint32_t position;  // offset of the instruction in bytes, + 1; 0 = not started
@@ -67,6 +70,7 @@ class PyReader {
                      PythonEnd* end) const;
   // The identifier of a thread state's thread; 0 where it cannot be read. To 3.11.
   [[nodiscard]] std::uint64_t ThreadId(std::uintptr_t thread) const;
+  // Of a code object that Walk() found.
   [[nodiscard]] PyCodeKey Key(std::uintptr_t code) const;
   // UTF-8, cut to fit; returns the bytes.
   std::size_t CopyUnicode(std::uint64_t object, char* to, std::size_t most) const;
@@ -76,11 +80,6 @@ class PyReader {
   [[nodiscard]] const PyLayout* layout() const { return layout_; }
 
  private:
-  [[nodiscard]] std::uintptr_t Head(std::uintptr_t thread, bool* read) const;
-  [[nodiscard]] bool IsCStack(std::uintptr_t frame) const;
-  [[nodiscard]] bool IsEntry(std::uintptr_t frame, std::uintptr_t previous) const;
-  [[nodiscard]] std::uint32_t Position(std::uintptr_t frame, std::uintptr_t code) const;
-
   const PyLayout* layout_ = nullptr;
   std::uintptr_t code_type_ = 0;
 };
