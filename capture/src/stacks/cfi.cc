@@ -429,14 +429,15 @@ std::uintptr_t FindFde(const Object& object, std::uintptr_t address) {
 }
 
 FrameRule ToRule(const Row& row) {
+  constexpr std::int64_t kWord = 8;
   if (row.ra_undefined) {
     return {.kind = FrameRule::Kind::kOutermost};
   }
   const auto offset = static_cast<std::int32_t>(row.cfa_offset);
-  const auto words = static_cast<std::int16_t>(row.bp_offset / 8);
+  const auto words = static_cast<std::int16_t>(row.bp_offset / kWord);
   if (row.unsupported || !row.cfa_known || !row.ra_saved || row.ra_offset != -8 ||
       (row.cfa_register != kRsp && row.cfa_register != kRbp) || offset != row.cfa_offset ||
-      words * 8 != row.bp_offset) {
+      words * kWord != row.bp_offset) {
     return {};
   }
   const int how = (row.cfa_register == kRbp ? FrameRule::kFromFramePointer : 0) |

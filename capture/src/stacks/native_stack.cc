@@ -134,7 +134,7 @@ Slot& FindSlot(std::uintptr_t address) {
 }
 
 struct Search {
-  std::uintptr_t address;
+  std::uintptr_t address = 0;
   FrameRule rule;
 };
 
@@ -222,8 +222,9 @@ __attribute__((always_inline)) inline Step StepOut(Stack& stack, Registers& at) 
     return Step::kNoRule;
   }
   if (has(FrameRule::kFramePointerSaved) &&
-      !stack.Read(plus(has(FrameRule::kSavedFromItself) ? at.bp : cfa, rule.saved_words * 8),
-                  &at.bp)) {
+      !stack.Read(
+          plus(has(FrameRule::kSavedFromItself) ? at.bp : cfa, std::intptr_t{rule.saved_words} * 8),
+          &at.bp)) {
     return Step::kNoRule;
   }
   if (!stack.Read(cfa - 8, &at.ip) || !stack.PopTo(cfa)) {

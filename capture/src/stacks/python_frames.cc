@@ -131,6 +131,12 @@ inline std::uint32_t Position(const PyLayout& layout, std::uintptr_t frame, std:
   return last < 0 ? 0 : static_cast<std::uint32_t>(last) * (layout.minor == 10 ? 2 : 1) + 1;
 }
 
+// From 3.12 on the frame behind it tells.
+inline bool IsEntry(const PyLayout& layout, std::uintptr_t frame) {
+  return layout.minor <= 10 ||
+         (layout.minor == 11 && Load<std::uint8_t>(frame + layout.entry) != 0);
+}
+
 }  // namespace
 
 const PyLayout* FindPyLayout(std::uint32_t minor) {
@@ -152,23 +158,32 @@ std::uint64_t PyCodeKey::Hash() const {
   return Mix(Mix(Mix(Mix(Mix(7, code), name), file), lines), first_line);
 }
 
+// Where the chain begins; false when that cannot be read.
+bool PyReader::FindHead(std::uintptr_t thread, std::uintptr_t* frame) const {
+  Window words(8);
+  if (!words.Reaches(thread + layout_->head)) {
+    return false;
+  }
+  *frame = Load<std::uintptr_t>(thread + layout_->head);
+  if (layout_->head_indirect >= 0 && *frame != 0) {
+    *frame += static_cast<std::uintptr_t>(layout_->head_indirect);
+    if (!words.Reaches(*frame)) {
+      return false;
+    }
+    *frame = Load<std::uintptr_t>(*frame);
+  }
+  return true;
+}
+
 std::uint32_t PyReader::Walk(std::uintptr_t thread, PyFrame* frames, std::uint32_t most,
                              PythonEnd* end) const {
   const PyLayout layout = *layout_;  // a copy stays in registers
-  Window heads(8);
   Window chain(FrameSize(layout));
   Window codes(CodeSize(layout));
+  std::uintptr_t frame = 0;
   end->early = true;
-  if (!heads.Reaches(thread + layout.head)) {
+  if (!FindHead(thread, &frame)) {
     return 0;
-  }
-  auto frame = Load<std::uintptr_t>(thread + layout.head);
-  if (layout.head_indirect >= 0 && frame != 0) {
-    frame += static_cast<std::uintptr_t>(layout.head_indirect);
-    if (!heads.Reaches(frame)) {
-      return 0;
-    }
-    frame = Load<std::uintptr_t>(frame);
   }
   std::uint32_t count = 0;
   // 3.12 on, frames that stand for calls from C alternate with others: many more are a ring.
@@ -191,9 +206,8 @@ std::uint32_t PyReader::Walk(std::uintptr_t thread, PyFrame* frames, std::uint32
         end->cut = true;
         return count;
       }
-      const bool is_entry = layout.minor <= 10 ||
-                            (layout.minor == 11 && Load<std::uint8_t>(frame + layout.entry) != 0);
-      frames[count++] = {code, Position(layout, frame, code), is_entry ? wire::kPyEntry : 0U};
+      frames[count++] = {code, Position(layout, frame, code),
+                         IsEntry(layout, frame) ? wire::kPyEntry : 0U};
     }
     frame = Load<std::uintptr_t>(frame + layout.previous);
   }

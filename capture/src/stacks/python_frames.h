@@ -80,6 +80,8 @@ class PyReader {
   [[nodiscard]] const PyLayout* layout() const { return layout_; }
 
  private:
+  bool FindHead(std::uintptr_t thread, std::uintptr_t* frame) const;
+
   const PyLayout* layout_ = nullptr;
   std::uintptr_t code_type_ = 0;
 };

@@ -140,6 +140,10 @@ class Damage {
     }
   }
 
+  void FlipBit(char& byte) {
+    byte = static_cast<char>(static_cast<unsigned char>(byte) ^ (1U << Below(8)));
+  }
+
   void Change(std::string& file) {
     constexpr std::size_t kProgramAt = 17;  // in an FDE with an empty augmentation
     const Part& all = tables_.frames;
@@ -147,7 +151,7 @@ class Damage {
     const Part& fde = Any(tables_.entries);
     switch (Below(10)) {
       case 0:
-        file[all.at + Below(all.size)] ^= static_cast<char>(1U << Below(8));
+        FlipBit(file[all.at + Below(all.size)]);
         break;
       case 1:
         PutBytes(file, all.at + Below(all.size), all.at + all.size, 16);
@@ -174,7 +178,8 @@ class Damage {
         PutBytes(file, tables_.header.at + Below(12), tables_.header.at + 12, 4);
         break;
       default:
-        PutNumber(file, tables_.header.at + 12 + 4 * Below((tables_.header.size - 12) / 4));
+        PutNumber(file,
+                  tables_.header.at + 12 + std::size_t{4} * Below((tables_.header.size - 12) / 4));
     }
   }
 
