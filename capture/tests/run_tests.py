@@ -17,10 +17,11 @@ import tests_log
 import tests_run
 import tests_source
 import tests_stacks
+import tests_unwinding
 from harness import Env
 
 MODULES = (tests_calls, tests_cudart, tests_hostile, tests_join, tests_loading, tests_log,
-           tests_process, tests_run, tests_source, tests_stacks)
+           tests_process, tests_run, tests_source, tests_stacks, tests_unwinding)
 TESTS = {name[5:]: test for module in MODULES for name, test in vars(module).items()
          if name.startswith("test_")}
 

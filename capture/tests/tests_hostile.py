@@ -306,8 +306,6 @@ int main(void) {
 ''')
     env.run(forking)
     same(2, len(env.logs()), "the child has a log of its own")
-    for unwinder in ("libgcc", "auto"):
-        env.run(forking, MEMTOOL_CAPTURE_UNWIND=unwinder)
 
 
 def test_small_stacks(env):
@@ -338,12 +336,10 @@ def test_limits(env):
     """What the fixed tables and the depth leave out is counted, and nothing else is."""
     env.program("linked", "deep")
     depth = max(len(row[5]) for row in events_of(env, env.log()))
-    for unwinder in ("auto", "libgcc"):
-        for cut in (0, 1):
-            env.clear()
-            env.program("linked", "deep", MEMTOOL_CAPTURE_DEPTH=depth - cut,
-                        MEMTOOL_CAPTURE_UNWIND=unwinder)
-            same(cut, notes(env).get("cut_stacks", 0), f"{unwinder}: {cut} frames are missing")
+    for cut in (0, 1):
+        env.clear()
+        env.program("linked", "deep", MEMTOOL_CAPTURE_DEPTH=depth - cut)
+        same(cut, notes(env).get("cut_stacks", 0), f"{cut} frames are missing")
     env.clear()
     small = compile_c(env, "small.so", "int nothing(void) { return 0; }", "-shared", "-fPIC",
                       "-nostdlib", "-s").read_bytes()

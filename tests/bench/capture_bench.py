@@ -20,7 +20,7 @@ from pathlib import Path
 # MiB.
 LIMITS = {"native": 1500, "no stacks": 300, "free": 150, "bytes": 10, "memory": 64}
 MODES = {"alone": None, "no stacks": {"MEMTOOL_CAPTURE_STACKS": "off"},
-         "native": {"MEMTOOL_CAPTURE_STACKS": "native"}, "libgcc": {"MEMTOOL_CAPTURE_UNWIND": "libgcc"}}
+         "native": {"MEMTOOL_CAPTURE_STACKS": "native"}}
 
 
 def once(build, more, words):

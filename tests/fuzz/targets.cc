@@ -14,7 +14,14 @@ struct NamedTarget {
 
 constexpr auto kTargets = std::to_array<NamedTarget>({
     {"capture_books", FuzzCaptureBooks},
+#ifdef MEMTOOL_FUZZ_SHIM
+    {"capture_cfi", FuzzCaptureCfi},
+    {"capture_elf", FuzzCaptureElf},
+#endif
     {"capture_log", FuzzCaptureLog},
+#ifdef MEMTOOL_FUZZ_SHIM
+    {"capture_python", FuzzCapturePython},
+#endif
     {"commands", FuzzCommands},
     {"history", FuzzHistory},
     {"memtool_file", FuzzMemtoolFile},

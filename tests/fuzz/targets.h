@@ -9,7 +9,10 @@
 namespace memtool::fuzz {
 
 int FuzzCaptureBooks(const std::uint8_t* data, std::size_t size);
+int FuzzCaptureCfi(const std::uint8_t* data, std::size_t size);
+int FuzzCaptureElf(const std::uint8_t* data, std::size_t size);
 int FuzzCaptureLog(const std::uint8_t* data, std::size_t size);
+int FuzzCapturePython(const std::uint8_t* data, std::size_t size);
 int FuzzCommands(const std::uint8_t* data, std::size_t size);
 int FuzzHistory(const std::uint8_t* data, std::size_t size);
 int FuzzMemtoolFile(const std::uint8_t* data, std::size_t size);

@@ -1,6 +1,10 @@
 #include "base/pages.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 namespace memtool::capture {
 
@@ -12,6 +16,17 @@ void* MapPages(std::size_t bytes) {
   }
   madvise(pages, bytes, MADV_NOHUGEPAGE);  // most of it is never touched
   return pages;
+}
+
+// The kernel copies the set before it refuses the first argument: no descriptor is needed, nothing
+// changes, and no sandbox forbids the call. No set at all would be no error.
+bool CanRead(std::uintptr_t at) {
+  constexpr int kNoSuchWay = -1;
+  const int before = errno;
+  const bool can =
+      at != 0 && syscall(SYS_rt_sigprocmask, kNoSuchWay, at, nullptr, 8) != 0 && errno == EINVAL;
+  errno = before;
+  return can;
 }
 
 }  // namespace memtool::capture

@@ -183,9 +183,6 @@ void ReadSettings() {
   ReadSwitch("MEMTOOL_CAPTURE_HOST", &g_settings.pinned);
   ReadSwitch("MEMTOOL_CAPTURE_FREES_STACK", &g_settings.free_stacks);
   ReadStacks();
-  if (const char* way = Variable("MEMTOOL_CAPTURE_UNWIND"); way != nullptr) {
-    g_settings.libgcc_unwinder = strcmp(way, "libgcc") == 0;
-  }
   if (const char* python = Variable("MEMTOOL_CAPTURE_PYTHON"); python != nullptr) {
     g_settings.python_stacks = g_settings.python_stacks && strcmp(python, "off") != 0;
   }

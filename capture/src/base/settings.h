@@ -16,7 +16,6 @@ struct Settings {
   // SIGNAL=USR1|USR2: makes a mark when it arrives
   int signal = 0;
   const char* cupti = nullptr;                        // CUPTI: path of the library
-  bool libgcc_unwinder = false;                       // UNWIND=libgcc
   std::uint32_t depth = 128;                          // DEPTH
   std::uint64_t max_bytes = std::uint64_t{1} << 30U;  // MAX_BYTES
   std::uint64_t run = 0;                              // RUN: number of the `memtool run`

@@ -10,135 +10,183 @@ namespace memtool::capture {
 
 namespace {
 
-struct Dynamic {
-  const ElfW(Sym) * symbols = nullptr;
-  const char* strings = nullptr;
-  const std::uint32_t* gnu_hash = nullptr;
-  const std::uint32_t* hash = nullptr;
-};
-
-// The linker rewrites the addresses of most objects in place, but not those of read-only sections
-// (the vdso): what is below the load base is still an offset.
-template <class T>
-const T* At(const dl_phdr_info& info, std::uintptr_t value) {
-  return reinterpret_cast<const T*>(value < info.dlpi_addr ? value + info.dlpi_addr : value);
-}
-
-Dynamic ReadDynamic(const dl_phdr_info& info) {
-  Dynamic dynamic;
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    if (info.dlpi_phdr[i].p_type != PT_DYNAMIC) {
-      continue;
-    }
-    const auto* entry =
-        reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-    for (; entry->d_tag != DT_NULL; ++entry) {
-      const std::uintptr_t value = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_SYMTAB) {
-        dynamic.symbols = At<ElfW(Sym)>(info, value);
-      } else if (entry->d_tag == DT_STRTAB) {
-        dynamic.strings = At<char>(info, value);
-      } else if (entry->d_tag == DT_GNU_HASH) {
-        dynamic.gnu_hash = At<std::uint32_t>(info, value);
-      } else if (entry->d_tag == DT_HASH) {
-        dynamic.hash = At<std::uint32_t>(info, value);
+// What an object's dynamic section points at. The dynamic linker may never have looked there, and
+// what it did not need may be damaged: every read stays within the object's segments.
+class Symbols {
+ public:
+  explicit Symbols(const dl_phdr_info& info) : info_(info) {
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+      if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
+        ReadDynamic(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
       }
     }
   }
-  return dynamic;
-}
 
-bool Defines(const Dynamic& dynamic, std::uint32_t index, const char* name) {
-  const ElfW(Sym)& symbol = dynamic.symbols[index];
-  const unsigned type = symbol.st_info & 0xfU;
-  return symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0 &&
-         (type == STT_FUNC || type == STT_OBJECT) && Equal(dynamic.strings + symbol.st_name, name);
-}
-
-std::uint32_t FindGnu(const Dynamic& dynamic, const char* name) {
-  std::uint32_t hash = 5381;
-  for (const char* c = name; *c != '\0'; ++c) {
-    hash = hash * 33 + static_cast<unsigned char>(*c);
-  }
-  const std::uint32_t bucket_count = dynamic.gnu_hash[0];
-  const std::uint32_t first = dynamic.gnu_hash[1];
-  const std::uint32_t bloom_words = dynamic.gnu_hash[2];
-  if (bucket_count == 0) {
-    return 0;
-  }
-  const std::uint32_t* buckets =
-      dynamic.gnu_hash + 4 + std::size_t{bloom_words} * (sizeof(ElfW(Addr)) / 4);
-  const std::uint32_t* chain = buckets + bucket_count;
-  std::uint32_t index = buckets[hash % bucket_count];
-  if (index < first) {
-    return 0;
-  }
-  for (;; ++index) {
-    const std::uint32_t entry = chain[index - first];
-    if ((entry | 1U) == (hash | 1U) && Defines(dynamic, index, name)) {
-      return index;
-    }
-    if ((entry & 1U) != 0) {
+  // The address that `name` is defined at, or 0.
+  [[nodiscard]] std::uintptr_t Find(const char* name) {
+    std::uint32_t index = 0;
+    if (symbols_ == 0 || strings_ == 0) {
       return 0;
     }
+    if (gnu_hash_ != 0) {
+      index = FindGnu(name);
+    } else if (hash_ != 0) {
+      index = FindLinear(name);
+    }
+    return index == 0 ? 0 : info_.dlpi_addr + Symbol(index).st_value;
   }
-}
 
-std::uint32_t FindLinear(const Dynamic& dynamic, const char* name) {
-  const std::uint32_t count = dynamic.hash[1];
-  for (std::uint32_t i = 1; i < count; ++i) {
-    if (Defines(dynamic, i, name)) {
-      return i;
+  // Whether a function that the object exports begins there.
+  [[nodiscard]] bool ExportAt(std::uintptr_t address) {
+    const std::uint32_t count = symbols_ == 0 ? 0 : Count();
+    for (std::uint32_t i = 1; i < count && !failed_; ++i) {
+      const ElfW(Sym) symbol = Symbol(i);
+      if (symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xfU) == STT_FUNC &&
+          info_.dlpi_addr + symbol.st_value == address) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  // A zero, and failed_, for what lies in no segment.
+  template <class T>
+  T Read(std::uintptr_t at) {
+    if (!segment_.Holds(at, sizeof(T))) {
+      segment_ = FindSegment(info_, at);
+    }
+    T value{};
+    if (segment_.Holds(at, sizeof(T))) {
+      memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
+    } else {
+      failed_ = true;
+    }
+    return value;
+  }
+  std::uint32_t Word(std::uintptr_t table, std::size_t index) {
+    return Read<std::uint32_t>(table + index * 4);
+  }
+  ElfW(Sym) Symbol(std::uint32_t index) {
+    return Read<ElfW(Sym)>(symbols_ + std::size_t{index} * sizeof(ElfW(Sym)));
+  }
+
+  void ReadDynamic(std::uintptr_t at) {
+    for (auto entry = Read<ElfW(Dyn)>(at); entry.d_tag != DT_NULL; entry = Read<ElfW(Dyn)>(at)) {
+      // The linker rewrites the addresses of most objects in place, but not those of read-only
+      // sections (the vdso): what is below the load base is still an offset.
+      const std::uintptr_t value = entry.d_un.d_ptr < info_.dlpi_addr
+                                       ? entry.d_un.d_ptr + info_.dlpi_addr
+                                       : entry.d_un.d_ptr;
+      if (entry.d_tag == DT_SYMTAB) {
+        symbols_ = value;
+      } else if (entry.d_tag == DT_STRTAB) {
+        strings_ = value;
+      } else if (entry.d_tag == DT_GNU_HASH) {
+        gnu_hash_ = value;
+      } else if (entry.d_tag == DT_HASH) {
+        hash_ = value;
+      }
+      at += sizeof entry;
     }
   }
-  return 0;
-}
 
-// A GNU hash table does not say how many symbols there are: the last chain ends with the last one.
-std::uint32_t SymbolCount(const Dynamic& dynamic) {
-  if (dynamic.gnu_hash == nullptr) {
-    return dynamic.hash == nullptr ? 0 : dynamic.hash[1];
+  bool Defines(std::uint32_t index, const char* name) {
+    const ElfW(Sym) symbol = Symbol(index);
+    const unsigned type = symbol.st_info & 0xfU;
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
+        (type != STT_FUNC && type != STT_OBJECT)) {
+      return false;
+    }
+    std::uintptr_t at = strings_ + symbol.st_name;
+    while (*name != '\0' && Read<char>(at) == *name) {
+      ++at;
+      ++name;
+    }
+    return *name == '\0' && Read<char>(at) == '\0' && !failed_;
   }
-  const std::uint32_t bucket_count = dynamic.gnu_hash[0];
-  const std::uint32_t first = dynamic.gnu_hash[1];
-  const std::uint32_t* buckets =
-      dynamic.gnu_hash + 4 + std::size_t{dynamic.gnu_hash[2]} * (sizeof(ElfW(Addr)) / 4);
-  const std::uint32_t* chain = buckets + bucket_count;
-  std::uint32_t last = 0;
-  for (std::uint32_t i = 0; i < bucket_count; ++i) {
-    last = buckets[i] > last ? buckets[i] : last;
+
+  struct GnuHash {
+    std::uint32_t bucket_count = 0;
+    std::uint32_t first = 0;
+    std::uintptr_t buckets = 0;
+    std::uintptr_t chain = 0;
+  };
+  GnuHash ReadGnuHash() {
+    GnuHash table{.bucket_count = Word(gnu_hash_, 0), .first = Word(gnu_hash_, 1)};
+    const std::size_t bloom_words = Word(gnu_hash_, 2);
+    table.buckets = gnu_hash_ + 16 + bloom_words * sizeof(ElfW(Addr));
+    table.chain = table.buckets + std::size_t{table.bucket_count} * 4;
+    return table;
   }
-  if (last < first) {
+
+  std::uint32_t FindGnu(const char* name) {
+    std::uint32_t hash = 5381;
+    for (const char* c = name; *c != '\0'; ++c) {
+      hash = hash * 33 + static_cast<unsigned char>(*c);
+    }
+    const GnuHash table = ReadGnuHash();
+    if (table.bucket_count == 0) {
+      return 0;
+    }
+    std::uint32_t index = Word(table.buckets, hash % table.bucket_count);
+    if (index < table.first) {
+      return 0;
+    }
+    for (; !failed_; ++index) {
+      const std::uint32_t entry = Word(table.chain, index - table.first);
+      if ((entry | 1U) == (hash | 1U) && Defines(index, name)) {
+        return index;
+      }
+      if ((entry & 1U) != 0) {
+        break;
+      }
+    }
     return 0;
   }
-  while ((chain[last - first] & 1U) == 0) {
-    ++last;
-  }
-  return last + 1;
-}
 
-bool ExportsAt(const dl_phdr_info& info, std::uintptr_t address) {
-  const Dynamic dynamic = ReadDynamic(info);
-  const std::uint32_t count = dynamic.symbols == nullptr ? 0 : SymbolCount(dynamic);
-  for (std::uint32_t i = 1; i < count; ++i) {
-    const ElfW(Sym)& symbol = dynamic.symbols[i];
-    if (symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xfU) == STT_FUNC &&
-        info.dlpi_addr + symbol.st_value == address) {
-      return true;
+  std::uint32_t FindLinear(const char* name) {
+    const std::uint32_t count = Word(hash_, 1);
+    for (std::uint32_t i = 1; i < count && !failed_; ++i) {
+      if (Defines(i, name)) {
+        return i;
+      }
     }
+    return 0;
   }
-  return false;
-}
+
+  // A GNU hash table does not say how many symbols there are: the last chain ends with the last
+  // one.
+  std::uint32_t Count() {
+    if (gnu_hash_ == 0) {
+      return hash_ == 0 ? 0 : Word(hash_, 1);
+    }
+    const GnuHash table = ReadGnuHash();
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < table.bucket_count && !failed_; ++i) {
+      const std::uint32_t index = Word(table.buckets, i);
+      last = index > last ? index : last;
+    }
+    if (last < table.first) {
+      return 0;
+    }
+    while (!failed_ && (Word(table.chain, last - table.first) & 1U) == 0) {
+      ++last;
+    }
+    return failed_ ? 0 : last + 1;
+  }
+
+  const dl_phdr_info& info_;
+  AddressRange segment_;  // that was read last
+  bool failed_ = false;
+  std::uintptr_t symbols_ = 0;
+  std::uintptr_t strings_ = 0;
+  std::uintptr_t gnu_hash_ = 0;
+  std::uintptr_t hash_ = 0;
+};
 
 bool Holds(const dl_phdr_info& info, std::uintptr_t address) {
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    const auto& segment = info.dlpi_phdr[i];
-    if (segment.p_type == PT_LOAD &&
-        address - (info.dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
-      return true;
-    }
-  }
-  return false;
+  return FindSegment(info, address, 0).end != 0;
 }
 
 bool IsShim(const dl_phdr_info& info) {
@@ -147,20 +195,18 @@ bool IsShim(const dl_phdr_info& info) {
 
 using Iterate = int (*)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
 
-// Without dl_iterate_phdr: the names and dynamic sections that the dynamic linker keeps for
-// debuggers.
+// Without dl_iterate_phdr: the list that the dynamic linker keeps for debuggers.
 Iterate FindIterate() {
   for (const link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
-    if (!StartsWith(BaseName(object->l_name), "libc.so")) {
+    if (!StartsWith(BaseName(object->l_name), "libc.so") || !CanRead(object->l_addr)) {
       continue;
     }
-    ElfW(Phdr) dynamic{};
-    dynamic.p_type = PT_DYNAMIC;
-    dynamic.p_vaddr = reinterpret_cast<std::uintptr_t>(object->l_ld) - object->l_addr;
+    ElfW(Ehdr) header;
+    memcpy(&header, reinterpret_cast<const void*>(object->l_addr), sizeof header);
     dl_phdr_info info{};
     info.dlpi_addr = object->l_addr;
-    info.dlpi_phdr = &dynamic;
-    info.dlpi_phnum = 1;
+    info.dlpi_phdr = reinterpret_cast<const ElfW(Phdr)*>(object->l_addr + header.e_phoff);
+    info.dlpi_phnum = memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 ? header.e_phnum : 0;
     if (void* found = FindSymbol(info, "dl_iterate_phdr"); found != nullptr) {
       return reinterpret_cast<Iterate>(found);
     }
@@ -195,7 +241,7 @@ int Visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
     search.object_found = search.address == nullptr || Holds(*info, address);
     search.base = info->dlpi_addr;
     if (search.object_found && search.exported) {
-      search.object_found = ExportsAt(*info, address);
+      search.object_found = Symbols(*info).ExportAt(address);
     }
     return search.object_found ? 1 : 0;
   }
@@ -240,19 +286,20 @@ int ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data) {
   return found(visit, data);
 }
 
+AddressRange FindSegment(const dl_phdr_info& info, std::uintptr_t address, unsigned flags) {
+  for (int i = 0; i < info.dlpi_phnum; ++i) {
+    const auto& segment = info.dlpi_phdr[i];
+    const std::uintptr_t begin = info.dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && (segment.p_flags & flags) == flags &&
+        address - begin < segment.p_memsz) {
+      return {begin, begin + segment.p_memsz};
+    }
+  }
+  return {};
+}
+
 void* FindSymbol(const dl_phdr_info& info, const char* name) {
-  const Dynamic dynamic = ReadDynamic(info);
-  if (dynamic.symbols == nullptr || dynamic.strings == nullptr) {
-    return nullptr;
-  }
-  std::uint32_t index = 0;
-  if (dynamic.gnu_hash != nullptr) {
-    index = FindGnu(dynamic, name);
-  } else if (dynamic.hash != nullptr) {
-    index = FindLinear(dynamic, name);
-  }
-  return index == 0 ? nullptr
-                    : reinterpret_cast<void*>(info.dlpi_addr + dynamic.symbols[index].st_value);
+  return reinterpret_cast<void*>(Symbols(info).Find(name));
 }
 
 void* FindSymbolAnywhere(const char* name, const char* prefix) {
@@ -299,7 +346,11 @@ BuildId FindBuildId(const dl_phdr_info& info) {
     if (segment.p_type != PT_NOTE) {
       continue;
     }
-    const auto* at = reinterpret_cast<const unsigned char*>(info.dlpi_addr + segment.p_vaddr);
+    const std::uintptr_t begin = info.dlpi_addr + segment.p_vaddr;
+    if (!FindSegment(info, begin).Holds(begin, segment.p_memsz)) {
+      continue;
+    }
+    const auto* at = reinterpret_cast<const unsigned char*>(begin);
     const unsigned char* end = at + segment.p_memsz;
     while (end - at >= 12) {
       ElfW(Nhdr) note;

@@ -7,11 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/pages.h"
+
 namespace memtool::capture {
 
 // dl_iterate_phdr of the C library, past interceptors. Forks do not wait for it: use IterateObjects
 // instead.
 int ForEachObject(int (*visit)(dl_phdr_info*, std::size_t, void*), void* data);
+
+// The segment with these flags that holds `address`, empty without one. What an object says about
+// itself is read within it.
+AddressRange FindSegment(const dl_phdr_info& info, std::uintptr_t address, unsigned flags = PF_R);
 
 // The address of a function or object that `info` defines, or nullptr. The first version found.
 void* FindSymbol(const dl_phdr_info& info, const char* name);

@@ -82,8 +82,8 @@ void AddObject(const dl_phdr_info& info, Table& table) {
   row.bias = info.dlpi_addr;
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     if (info.dlpi_phdr[i].p_type == PT_GNU_EH_FRAME) {
-      row.eh_frame_hdr =
-          reinterpret_cast<const unsigned char*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+      row.eh_frame_hdr = info.dlpi_addr + info.dlpi_phdr[i].p_vaddr;
+      row.tables = FindSegment(info, row.eh_frame_hdr);
     }
   }
   const BuildId build_id = FindBuildId(info);

@@ -16,8 +16,9 @@ struct Object {
   std::uintptr_t size = 0;
   std::uintptr_t file_offset = 0;
   std::uintptr_t bias = 0;
-  const unsigned char* eh_frame_hdr = nullptr;  // in the object: see Objects::LookAt
-  const char* path = nullptr;                   // in the table's text
+  std::uintptr_t eh_frame_hdr = 0;  // in the object: see Objects::LookAt
+  AddressRange tables;              // the segment of that, which all unwind tables must be in
+  const char* path = nullptr;       // in the table's text
   std::uint32_t build_id_size = 0;
   unsigned char build_id[64] = {};  // longer ones are cut
   std::uint64_t identity = 0;  // of path and build id: the same place may hold another object later

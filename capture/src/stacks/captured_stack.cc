@@ -75,7 +75,7 @@ void Capture(RawStack& stack) {
   LookForPython(stack.objects);
   if (settings.native_stacks) {
     UnwindEnd end;
-    stack.native_count = Unwind(stack.native, stack.second, settings.depth, &end);
+    stack.native_count = Unwind(stack.native, settings.depth, &end);
     stack.ended_early = end.early;
     stack.cut = end.cut;
   }
@@ -83,6 +83,7 @@ void Capture(RawStack& stack) {
     PythonEnd end;
     stack.python_count = Python::Walk(stack.python, settings.depth, &end);
     stack.python_unknown = end.unknown;
+    stack.ended_early = stack.ended_early || end.early;
     stack.cut = stack.cut || end.cut;
   }
   std::uint64_t hash = Mix(11, stack.objects);
@@ -90,7 +91,7 @@ void Capture(RawStack& stack) {
     hash = Mix(hash, stack.native[i]);
   }
   for (std::uint32_t i = 0; i < stack.python_count; ++i) {
-    const PyCodeKey key = Python::GetKey(stack.python[i].code);
+    const PyCodeKey key = Python::Reader().Key(stack.python[i].code);
     hash = Mix(Mix(hash, stack.python[i].code + stack.python[i].position),
                key.lines + key.first_line + stack.python[i].flags);
   }

@@ -20,7 +20,6 @@ struct RawStack {  // NOLINT(cppcoreguidelines-pro-type-member-init)
   bool python_unknown = false;  // see Python::Walk
   bool missing = false;         // there was no buffer
   std::uintptr_t native[kMaxDepth];
-  std::uintptr_t second[kMaxDepth];  // what another unwinder found, to be compared
   PyFrame python[kMaxDepth];
 };
 

@@ -19,15 +19,15 @@ T Load(const unsigned char* at) {
   return value;
 }
 
-// Reads .eh_frame of a loaded object: the linker made it, so it is trusted to be whole; every loop
-// is bounded by the entry's own length all the same.
+// Bytes of a segment, never beyond its end, or of an entry in it: whoever wrote the tables may be
+// wrong about them.
 struct Bytes {
   const unsigned char* at = nullptr;
   const unsigned char* end = nullptr;
   bool failed = false;
 
-  bool Has(std::size_t size) {
-    if (static_cast<std::size_t>(end - at) < size) {
+  bool Has(std::uint64_t size) {
+    if (static_cast<std::uint64_t>(end - at) < size) {
       failed = true;
       at = end;
     }
@@ -69,10 +69,13 @@ struct Bytes {
     failed = true;
     return 0;
   }
-  void Skip(std::uint64_t size) {
-    if (Has(size)) {
-      at += size;
+  // The next bytes, which are skipped here.
+  Bytes Take(std::uint64_t size) {
+    if (!Has(size)) {
+      return {at, at, true};
     }
+    at += size;
+    return {at - size, at};
   }
   // A pointer in one of the usual encodings; 0 and failed for others.
   std::uintptr_t Pointer(unsigned char encoding) {
@@ -93,7 +96,7 @@ struct Bytes {
       default:
         failed = true;
     }
-    const unsigned relative = encoding & 0x70U;
+    const unsigned relative = encoding & 0xf0U;
     if (relative == 0x10) {
       value += reinterpret_cast<std::uintptr_t>(here);
     } else if (relative != 0) {
@@ -103,50 +106,73 @@ struct Bytes {
   }
 };
 
+// From `at` to the end of the segment.
+Bytes From(const AddressRange& tables, std::uintptr_t at) {
+  if (!tables.Holds(at, 1)) {
+    return {.failed = true};
+  }
+  return {reinterpret_cast<const unsigned char*>(at),
+          reinterpret_cast<const unsigned char*>(tables.end)};
+}
+
+// The entry at `at`, without its length. The mark of 64-bit entries is too long as well.
+Bytes EntryAt(const AddressRange& tables, std::uintptr_t at) {
+  constexpr std::uint32_t kMaxEntry = 1U << 20U;
+  Bytes in = From(tables, at);
+  const auto length = in.Fixed<std::uint32_t>();
+  return in.Take(length <= kMaxEntry ? length : ~std::uint64_t{0});
+}
+
 struct Cie {
   std::uint64_t code_align = 1;
   std::int64_t data_align = 1;
   unsigned char pointer_encoding = 0;
   bool augmented = false;
+  bool signal_frame = false;
   bool usable = false;
   Bytes program{};
 };
 
-Cie ReadCie(const unsigned char* at) {
+void ReadAugmentation(Bytes text, Bytes data, Cie& cie) {
+  for (unsigned char c = text.Byte(); c != '\0'; c = text.Byte()) {
+    if (c == 'R') {
+      cie.pointer_encoding = data.Byte();
+    } else if (c == 'P') {
+      data.Pointer(data.Byte() & 0x0fU);
+    } else if (c == 'L') {
+      data.Byte();
+    } else if (c == 'S') {
+      cie.signal_frame = true;
+    } else {
+      data.failed = true;
+    }
+  }
+  cie.usable = cie.usable && !data.failed && !text.failed;
+}
+
+Cie ReadCie(Bytes in) {
   Cie cie;
-  const auto length = Load<std::uint32_t>(at);
-  Bytes in{at + 4, at + 4 + length};
-  in.Skip(4);
+  const auto id = in.Fixed<std::uint32_t>();  // of an FDE: not 0
   const unsigned char version = in.Byte();
-  const char* augmentation = reinterpret_cast<const char*>(in.at);
-  in.Skip(strnlen(augmentation, static_cast<std::size_t>(in.end - in.at)) + 1);
+  Bytes text = in;
+  while (in.Byte() != 0) {
+  }
   cie.code_align = in.Unsigned();
   cie.data_align = in.Signed();
   const std::uint64_t return_register = version == 1 ? in.Byte() : in.Unsigned();
-  cie.usable = (version == 1 || version == 3) && return_register == kReturn;
-  if (*augmentation == 'z') {
-    cie.augmented = true;
+  cie.usable = id == 0 && (version == 1 || version == 3) && return_register == kReturn;
+  const unsigned char augmentation = text.Byte();
+  cie.augmented = augmentation == 'z';
+  if (cie.augmented) {
     const std::uint64_t size = in.Unsigned();
-    const unsigned char* program = in.at + size;
-    for (const char* c = augmentation + 1; *c != '\0' && !in.failed; ++c) {
-      if (*c == 'R') {
-        cie.pointer_encoding = in.Byte();
-      } else if (*c == 'P') {
-        in.Pointer(static_cast<unsigned char>(in.Byte() & 0x0fU));
-      } else if (*c == 'L') {
-        in.Byte();
-      } else {
-        cie.usable = false;  // 'S' is a signal frame
-      }
-    }
-    in.at = program;
-  } else if (*augmentation != '\0') {
-    cie.usable = false;
+    ReadAugmentation(text, in.Take(size), cie);
   }
-  cie.usable = cie.usable && !in.failed && in.at <= in.end;
+  cie.usable = cie.usable && !in.failed && (cie.augmented || augmentation == '\0');
   cie.program = in;
   return cie;
 }
+
+enum class Saved : std::uint8_t { kNo, kFromCfa, kFromFramePointer };
 
 struct Row {
   unsigned cfa_register = kRsp;
@@ -154,7 +180,8 @@ struct Row {
   std::int64_t bp_offset = 0;
   std::int64_t ra_offset = 0;
   bool cfa_known = false;
-  bool bp_saved = false;
+  bool cfa_stored = false;
+  Saved bp_saved = Saved::kNo;
   bool ra_saved = false;
   bool ra_undefined = false;
   bool unsupported = false;
@@ -182,9 +209,9 @@ class Program {
     row_.unsupported = row_.unsupported || in.failed;
   }
 
-  void Saved(std::uint64_t reg, std::int64_t offset) {
+  void SaveAt(std::uint64_t reg, std::int64_t offset) {
     if (reg == kRbp) {
-      row_.bp_saved = true;
+      row_.bp_saved = Saved::kFromCfa;
       row_.bp_offset = offset;
     } else if (reg == kReturn) {
       row_.ra_saved = true;
@@ -206,13 +233,50 @@ class Program {
     row_.unsupported = row_.unsupported || reg == kRbp || reg == kReturn;
   }
   void Advance(std::uint64_t delta) { location_ += delta * cie_.code_align; }
+  // Both may be any number: it wraps around.
   [[nodiscard]] std::int64_t Scaled(std::uint64_t offset) const {
-    return static_cast<std::int64_t>(offset) * cie_.data_align;
+    return static_cast<std::int64_t>(offset * static_cast<std::uint64_t>(cie_.data_align));
+  }
+  std::int64_t SignedScaled(Bytes& in) const {
+    return Scaled(static_cast<std::uint64_t>(in.Signed()));
   }
   void DefineCfa(std::uint64_t reg, std::int64_t offset) {
     row_.cfa_register = static_cast<unsigned>(reg);
     row_.cfa_offset = offset;
     row_.cfa_known = true;
+    row_.cfa_stored = false;
+  }
+  void ForgetSaved(std::uint64_t reg) { row_.bp_saved = reg == kRbp ? Saved::kNo : row_.bp_saved; }
+
+  // Of expressions, those that gcc writes for functions that align their stack: a register and an
+  // offset is where the value is stored.
+  struct Place {
+    unsigned reg = 0;
+    std::int64_t offset = 0;
+    bool known = false;
+  };
+  static Place ReadPlace(Bytes& expression) {
+    constexpr unsigned kBreg0 = 0x70;
+    const unsigned code = expression.Byte();
+    const std::int64_t offset = expression.Signed();
+    return {code - kBreg0, offset,
+            !expression.failed && (code == kBreg0 + kRbp || code == kBreg0 + kRsp)};
+  }
+  void DefineCfaBy(Bytes expression) {
+    constexpr unsigned char kDeref = 0x06;
+    const Place place = ReadPlace(expression);
+    DefineCfa(place.reg, place.offset);
+    row_.cfa_stored = true;
+    row_.cfa_known = place.known && expression.Byte() == kDeref && expression.at == expression.end;
+  }
+  void SaveAtPlace(std::uint64_t reg, Bytes expression) {
+    const Place place = ReadPlace(expression);
+    if (reg == kRbp && place.known && place.reg == kRbp && expression.at == expression.end) {
+      row_.bp_saved = Saved::kFromFramePointer;
+      row_.bp_offset = place.offset;
+    } else {
+      MarkUnsupported(reg);
+    }
   }
 
   void Step(Bytes& in) {
@@ -222,7 +286,7 @@ class Program {
       case 1:
         return Advance(low);
       case 2:
-        return Saved(low, Scaled(in.Unsigned()));
+        return SaveAt(low, Scaled(in.Unsigned()));
       case 3:
         return Restore(low);
       default:
@@ -268,12 +332,12 @@ class Program {
       return;
     }
     if (code == 0x13) {  // def_cfa_offset_sf
-      row_.cfa_offset = in.Signed() * cie_.data_align;
+      row_.cfa_offset = SignedScaled(in);
       return;
     }
     if (code == 0x0f) {  // def_cfa_expression
-      row_.cfa_known = false;
-      return in.Skip(in.Unsigned());
+      const std::uint64_t size = in.Unsigned();
+      return DefineCfaBy(in.Take(size));
     }
     if (code == 0x2e) {  // GNU_args_size
       in.Unsigned();
@@ -282,25 +346,24 @@ class Program {
     const std::uint64_t reg = in.Unsigned();
     switch (code) {
       case 0x05:  // offset_extended
-        return Saved(reg, Scaled(in.Unsigned()));
+        return SaveAt(reg, Scaled(in.Unsigned()));
       case 0x11:  // offset_extended_sf
-        return Saved(reg, in.Signed() * cie_.data_align);
+        return SaveAt(reg, SignedScaled(in));
       case 0x06:
         return Restore(reg);
       case 0x07:  // undefined
         if (reg == kReturn) {
           row_.ra_undefined = true;
         } else {
-          row_.bp_saved = row_.bp_saved && reg != kRbp;
+          ForgetSaved(reg);
         }
         return;
       case 0x08:  // same_value
-        row_.bp_saved = row_.bp_saved && reg != kRbp;
-        return;
+        return ForgetSaved(reg);
       case 0x0c:
         return DefineCfa(reg, static_cast<std::int64_t>(in.Unsigned()));
       case 0x12:
-        return DefineCfa(reg, in.Signed() * cie_.data_align);
+        return DefineCfa(reg, SignedScaled(in));
       case 0x0d:  // def_cfa_register
         row_.cfa_register = static_cast<unsigned>(reg);
         return;
@@ -311,10 +374,15 @@ class Program {
       case 0x15:
         in.Signed();
         return MarkUnsupported(reg);
-      case 0x10:  // expression
-      case 0x16:
-        in.Skip(in.Unsigned());
+      case 0x10: {  // expression
+        const std::uint64_t size = in.Unsigned();
+        return SaveAtPlace(reg, in.Take(size));
+      }
+      case 0x16: {  // val_expression
+        const std::uint64_t size = in.Unsigned();
+        in.Take(size);
         return MarkUnsupported(reg);
+      }
       default:
         in.failed = true;
     }
@@ -329,77 +397,75 @@ class Program {
   std::size_t depth_ = 0;
 };
 
-// The entry for `address` through the sorted table of .eh_frame_hdr, or nullptr.
-const unsigned char* FindFde(const unsigned char* hdr, std::uintptr_t address) {
-  if (hdr == nullptr || hdr[0] != 1 || hdr[2] != kUnsigned4 || hdr[3] != kDataRelative4) {
-    return nullptr;
-  }
-  Bytes in{hdr + 4, hdr + 32};
-  in.Pointer(hdr[1]);
+// Where the entry for `address` is, by the sorted table of .eh_frame_hdr, or 0.
+std::uintptr_t FindFde(const Object& object, std::uintptr_t address) {
+  Bytes in = From(object.tables, object.eh_frame_hdr);
+  const unsigned char version = in.Byte();
+  const unsigned char frames_encoding = in.Byte();
+  const unsigned char count_encoding = in.Byte();
+  const unsigned char table_encoding = in.Byte();
+  in.Pointer(frames_encoding);
   const auto count = in.Fixed<std::uint32_t>();
-  if (in.failed || count == 0) {
-    return nullptr;
+  const Bytes table = in.Take(std::uint64_t{count} * 8);
+  if (version != 1 || count_encoding != kUnsigned4 || table_encoding != kDataRelative4 ||
+      table.failed) {
+    return 0;
   }
-  const auto base = reinterpret_cast<std::uintptr_t>(hdr);
-  const unsigned char* table = in.at;
-  const auto start = [table, base](std::size_t row) {
-    return base + static_cast<std::uintptr_t>(std::intptr_t{Load<std::int32_t>(table + row * 8)});
+  const auto column = [&](std::size_t row, std::size_t offset) {
+    return object.eh_frame_hdr + static_cast<std::uintptr_t>(std::intptr_t{
+                                     Load<std::int32_t>(table.at + row * 8 + offset)});
   };
   std::size_t low = 0;
   std::size_t high = count;
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
-    if (start(middle) <= address) {
+    if (column(middle, 0) <= address) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low == 0 ? nullptr : hdr + std::intptr_t{Load<std::int32_t>(table + (low - 1) * 8 + 4)};
+  return low == 0 ? 0 : column(low - 1, 4);
 }
 
 FrameRule ToRule(const Row& row) {
-  FrameRule rule;
+  constexpr std::int64_t kWord = 8;
   if (row.ra_undefined) {
-    rule.kind = FrameRule::Kind::kOutermost;
-    return rule;
+    return {.kind = FrameRule::Kind::kOutermost};
   }
-  constexpr std::int64_t kMax = 1 << 30;
-  const bool plain = !row.unsupported && row.cfa_known && row.ra_saved && row.ra_offset == -8 &&
-                     (row.cfa_register == kRsp || row.cfa_register == kRbp) &&
-                     row.cfa_offset > -kMax && row.cfa_offset < kMax;
-  if (plain) {
-    rule.kind = FrameRule::Kind::kStep;
-    rule.from_frame_pointer = row.cfa_register == kRbp;
-    rule.cfa_offset = static_cast<std::int32_t>(row.cfa_offset);
-    rule.frame_pointer_saved = row.bp_saved;
-    rule.saved_at = static_cast<std::int32_t>(row.bp_offset);
+  const auto offset = static_cast<std::int32_t>(row.cfa_offset);
+  const auto words = static_cast<std::int16_t>(row.bp_offset / kWord);
+  if (row.unsupported || !row.cfa_known || !row.ra_saved || row.ra_offset != -8 ||
+      (row.cfa_register != kRsp && row.cfa_register != kRbp) || offset != row.cfa_offset ||
+      words * kWord != row.bp_offset) {
+    return {};
   }
-  return rule;
+  const int how = (row.cfa_register == kRbp ? FrameRule::kFromFramePointer : 0) |
+                  (row.cfa_stored ? FrameRule::kCfaStored : 0) |
+                  (row.bp_saved != Saved::kNo ? FrameRule::kFramePointerSaved : 0) |
+                  (row.bp_saved == Saved::kFromFramePointer ? FrameRule::kSavedFromItself : 0);
+  return {FrameRule::Kind::kStep, static_cast<std::uint8_t>(how), words, offset};
 }
 
 }  // namespace
 
 FrameRule FindRule(const Object& object, std::uintptr_t address) {
-  const unsigned char* fde = FindFde(object.eh_frame_hdr, address);
-  if (fde == nullptr) {
-    return {};
-  }
-  const auto length = Load<std::uint32_t>(fde);
-  if (length == 0 || length == 0xffffffffU) {
-    return {};
-  }
-  const Cie cie = ReadCie(fde + 4 - Load<std::uint32_t>(fde + 4));
-  Bytes in{fde + 8, fde + 4 + length};
-  const std::uintptr_t begin = in.Pointer(cie.pointer_encoding);
-  const std::uintptr_t size = in.Pointer(cie.pointer_encoding & 0x0fU);
-  if (!cie.usable || in.failed || address - begin >= size) {
-    return {};
-  }
+  Bytes fde = EntryAt(object.tables, FindFde(object, address));
+  const auto here = reinterpret_cast<std::uintptr_t>(fde.at);
+  const Cie cie = ReadCie(EntryAt(object.tables, here - fde.Fixed<std::uint32_t>()));
+  const std::uintptr_t begin = fde.Pointer(cie.pointer_encoding);
+  const std::uintptr_t size = fde.Pointer(cie.pointer_encoding & 0x0fU);
   if (cie.augmented) {
-    in.Skip(in.Unsigned());
+    const std::uint64_t augmentation = fde.Unsigned();
+    fde.Take(augmentation);
   }
-  return ToRule(Program(cie, begin, address).Run(in));
+  if (!cie.usable || fde.failed || address - begin >= size) {
+    return {};
+  }
+  if (cie.signal_frame) {
+    return {.kind = FrameRule::Kind::kSignal};
+  }
+  return ToRule(Program(cie, begin, address).Run(fde));
 }
 
 }  // namespace memtool::capture

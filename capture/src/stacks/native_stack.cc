@@ -1,12 +1,14 @@
 #include "stacks/native_stack.h"
 
 #include <pthread.h>
-#include <unwind.h>
+#include <ucontext.h>
 
 #include <atomic>
+#include <bit>
+#include <cstddef>
 
 #include "base/lock.h"
-#include "base/settings.h"
+#include "base/pages.h"
 #include "base/thread_state.h"
 #include "objects/elf_image.h"
 #include "objects/object_table.h"
@@ -15,153 +17,6 @@
 namespace memtool::capture {
 
 namespace {
-
-// --- libgcc's unwinder, looked up at run time: slow, but it knows every form of rule.
-
-struct Trace {
-  std::uintptr_t* addresses;
-  std::uint32_t most;
-  std::uint32_t count;
-  bool cut;
-};
-
-struct Libgcc {
-  _Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void*) = nullptr;
-  _Unwind_Ptr (*get_ip)(_Unwind_Context*) = nullptr;
-  std::atomic<bool> tried{false};
-};
-
-Libgcc g_libgcc;
-
-_Unwind_Reason_Code OnFrame(_Unwind_Context* context, void* data) {
-  Trace& trace = *static_cast<Trace*>(data);
-  const std::uintptr_t address = g_libgcc.get_ip(context);
-  if (address != 0 && !InShim(address)) {
-    if (trace.count == trace.most) {
-      trace.cut = true;
-      return _URC_END_OF_STACK;
-    }
-    trace.addresses[trace.count++] = address;
-  }
-  return _URC_NO_REASON;
-}
-
-template <class T>
-T FindInLibgcc(const char* name) {
-  return reinterpret_cast<T>(FindSymbolAnywhere(name, "libgcc_s.so"));
-}
-
-void LoadLibgcc() {
-  using Dlopen = void* (*)(const char*, int);
-  const auto open = reinterpret_cast<Dlopen>(FindNext("dlopen"));
-  if (open != nullptr && !ObjectHolds("libgcc_s.so", nullptr)) {
-    open("libgcc_s.so.1", 1);
-  }
-  g_libgcc.get_ip = FindInLibgcc<decltype(g_libgcc.get_ip)>("_Unwind_GetIP");
-  if (g_libgcc.get_ip != nullptr) {
-    g_libgcc.backtrace = FindInLibgcc<decltype(g_libgcc.backtrace)>("_Unwind_Backtrace");
-  }
-  InShim(0);  // OnFrame must not ask the linker
-  g_libgcc.tried.store(true, std::memory_order_release);
-}
-
-// NOLINTNEXTLINE(readability-non-const-parameter): written by the callback
-std::uint32_t UnwindWithLibgcc(std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
-  if (!g_libgcc.tried.load(std::memory_order_acquire)) {
-    LoadLibgcc();
-  }
-  Trace trace{addresses, most, 0, false};
-  if (g_libgcc.backtrace != nullptr) {
-    const LockGuard guard(Objects::TableLock());  // it may ask the linker too: see IterateObjects
-    g_libgcc.backtrace(OnFrame, &trace);
-  }
-  *end = {.early = false, .cut = trace.cut};
-  return trace.count;
-}
-
-#if defined(__x86_64__)
-
-// --- Cached rules: an address and its rule in two words, valid when the address reads the same
-// before and after the rule. Writers hold the lock of the object table.
-
-constexpr std::size_t kRules = 16384;
-
-struct Slot {
-  std::atomic<std::uintptr_t> address;
-  std::atomic<std::uint64_t> rule;
-};
-
-Slot g_rules[kRules];
-std::atomic<std::uint32_t> g_rules_version{0};  // version of the objects that the rules belong to
-
-Slot& FindSlot(std::uintptr_t address) {
-  return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
-}
-
-std::uint64_t Pack(const FrameRule& rule) {
-  return static_cast<std::uint64_t>(rule.kind) | std::uint64_t{rule.from_frame_pointer} << 2U |
-         std::uint64_t{rule.frame_pointer_saved} << 3U |
-         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(rule.saved_at)) & 0xfffffffU)
-             << 4U |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(rule.cfa_offset)) << 32U;
-}
-
-// Sign-extends the 28 bits in which `saved_at` travels.
-std::int32_t SavedAt(std::uint64_t packed) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(packed) & 0xfffffff0U) >> 4;
-}
-
-struct Search {
-  std::uintptr_t address;
-  std::uint64_t packed;
-};
-
-// With the objects' lock held, as when clearing.
-void Store(const Object* object, std::uintptr_t before, void* data) {
-  auto& search = *static_cast<Search*>(data);
-  search.packed = object == nullptr ? 0 : Pack(FindRule(*object, before));
-  Slot& slot = FindSlot(search.address);
-  slot.address.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  slot.rule.store(search.packed, std::memory_order_relaxed);
-  slot.address.store(search.address, std::memory_order_release);
-}
-
-// A return address may be the first byte after its function (a call that never returns).
-__attribute__((noinline)) std::uint64_t FindAndStore(std::uintptr_t address) {
-  Search search{address, 0};
-  Objects::LookAt(address - 1, Store, &search);
-  return search.packed;
-}
-
-inline std::uint64_t RuleAt(std::uintptr_t address) {
-  const Slot& slot = FindSlot(address);
-  if (slot.address.load(std::memory_order_acquire) == address) {
-    const std::uint64_t packed = slot.rule.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (slot.address.load(std::memory_order_relaxed) == address) {
-      return packed;
-    }
-  }
-  return FindAndStore(address);
-}
-
-// A newly loaded object may be where generated code was; an unloaded one may have made room for
-// something else.
-void ForgetAfterChange() {
-  const std::uint32_t version = Objects::Version();
-  if (g_rules_version.load(std::memory_order_acquire) == version) {
-    return;
-  }
-  const LockGuard guard(Objects::TableLock());
-  if (g_rules_version.load(std::memory_order_relaxed) == version) {
-    return;
-  }
-  for (Slot& slot : g_rules) {
-    slot.address.store(0, std::memory_order_relaxed);
-  }
-  g_rules_version.store(version, std::memory_order_release);
-}
 
 // Looked up, because their symbol versions are newer than GLIBC_2.28; and when the library is
 // loaded, because the first thread that needs them may have a small stack.
@@ -210,51 +65,220 @@ void FindStackBounds() {
   g_pthread.destroy(&attributes);
 }
 
-std::uintptr_t Word(std::uintptr_t at) {
-  return *reinterpret_cast<const std::uintptr_t*>(at);
-}
+// The stack that is walked, from the stack pointer up. The bounds of the thread's own are known;
+// another one (a coroutine's, a signal handler's) is taken to go on for as long as its pages can be
+// read without a gap.
+class Stack {
+ public:
+  explicit Stack(std::uintptr_t sp) { MoveTo(sp); }
 
-struct Registers {
-  std::uintptr_t ip;
-  std::uintptr_t sp;
-  std::uintptr_t bp;
+  void MoveTo(std::uintptr_t sp) {
+    low_ = sp;
+    own_ = sp >= t_state.stack_low && sp < t_state.stack_high;
+    high_ = own_ ? t_state.stack_high & ~std::uintptr_t{7} : sp & ~(kMinPage - 1);
+  }
+  // To the frame of the caller.
+  bool PopTo(std::uintptr_t sp) {
+    if (sp <= low_ || sp % 8 != 0) {
+      return false;
+    }
+    low_ = sp;
+    return true;
+  }
+  bool Read(std::uintptr_t at, std::uintptr_t* value) {
+    if (at >= high_ && !own_) {
+      high_ = HighFor(high_, at);
+    }
+    if (at < low_ || at >= high_ || at % 8 != 0) {
+      return false;
+    }
+    *value = *reinterpret_cast<const std::uintptr_t*>(at);
+    return true;
+  }
+  [[nodiscard]] std::uintptr_t pointer() const { return low_; }
+
+ private:
+  // The end of the pages from `high` on that can be read, no further than `at` needs.
+  static __attribute__((noinline)) std::uintptr_t HighFor(std::uintptr_t high, std::uintptr_t at) {
+    constexpr std::uintptr_t kMaxFrame = std::uintptr_t{1} << 20U;
+    while (high <= at && at - high <= kMaxFrame && CanRead(high)) {
+      high += kMinPage;
+    }
+    return high;
+  }
+
+  std::uintptr_t low_ = 0;
+  std::uintptr_t high_ = 0;
+  bool own_ = false;
 };
 
 enum class Step : std::uint8_t { kDone, kEnd, kNoRule };
 
-// Steps to the caller. Every address that is read is between the stack pointer and the end of the
-// thread's stack.
-inline Step StepOut(Registers& at) {
-  const std::uintptr_t high = t_state.stack_high;
-  const std::uint64_t packed = RuleAt(at.ip);
-  const auto kind = static_cast<FrameRule::Kind>(packed & 3U);
-  if (kind != FrameRule::Kind::kStep) {
-    return kind == FrameRule::Kind::kUnsupported ? Step::kNoRule : Step::kEnd;
+#if defined(__x86_64__)
+
+// --- Cached rules: an address and its rule in two words, valid when the address reads the same
+// before and after the rule. Writers hold the lock of the object table.
+
+constexpr std::size_t kRules = 16384;
+
+struct Slot {
+  std::atomic<std::uintptr_t> address;
+  std::atomic<std::uint64_t> rule;
+};
+
+Slot g_rules[kRules];
+std::atomic<std::uint32_t> g_rules_version{0};  // version of the objects that the rules belong to
+
+Slot& FindSlot(std::uintptr_t address) {
+  return g_rules[(address * 0x9e3779b97f4a7c15U) >> (64U - 14U)];
+}
+
+struct Search {
+  std::uintptr_t address = 0;
+  FrameRule rule;
+};
+
+// With the objects' lock held, as when clearing.
+void Store(const Object* object, std::uintptr_t before, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  search.rule = object == nullptr ? FrameRule{} : FindRule(*object, before);
+  Slot& slot = FindSlot(search.address);
+  slot.address.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  slot.rule.store(std::bit_cast<std::uint64_t>(search.rule), std::memory_order_relaxed);
+  slot.address.store(search.address, std::memory_order_release);
+}
+
+// A return address may be the first byte after its function (a call that never returns).
+__attribute__((noinline)) FrameRule FindAndStore(std::uintptr_t address) {
+  Search search{address, {}};
+  Objects::LookAt(address - 1, Store, &search);
+  return search.rule;
+}
+
+inline FrameRule RuleAt(std::uintptr_t address) {
+  const Slot& slot = FindSlot(address);
+  if (slot.address.load(std::memory_order_acquire) == address) {
+    const std::uint64_t rule = slot.rule.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (slot.address.load(std::memory_order_relaxed) == address) {
+      return std::bit_cast<FrameRule>(rule);
+    }
   }
-  const std::uintptr_t base = (packed & 4U) != 0 ? at.bp : at.sp;
-  const std::uintptr_t cfa =
-      base + static_cast<std::uintptr_t>(std::intptr_t{static_cast<std::int32_t>(packed >> 32U)});
-  if (cfa <= at.sp || cfa > high || cfa % 8 != 0) {
+  return FindAndStore(address);
+}
+
+// A newly loaded object may be where generated code was; an unloaded one may have made room for
+// something else.
+void ForgetAfterChange() {
+  const std::uint32_t version = Objects::Version();
+  if (g_rules_version.load(std::memory_order_acquire) == version) {
+    return;
+  }
+  const LockGuard guard(Objects::TableLock());
+  if (g_rules_version.load(std::memory_order_relaxed) == version) {
+    return;
+  }
+  for (Slot& slot : g_rules) {
+    slot.address.store(0, std::memory_order_relaxed);
+  }
+  g_rules_version.store(version, std::memory_order_release);
+}
+
+struct Registers {
+  std::uintptr_t ip;
+  std::uintptr_t bp;
+};
+
+// Out of a signal handler, by what the kernel saved beside it. The stack may be another.
+Step StepOutOfSignal(Stack& stack, Registers& at) {
+  constexpr std::size_t kSaved = offsetof(ucontext_t, uc_mcontext.gregs);
+  const std::uintptr_t saved = stack.pointer() + kSaved;
+  std::uintptr_t sp = 0;
+  if (!stack.Read(saved + REG_RBP * 8, &at.bp) || !stack.Read(saved + REG_RIP * 8, &at.ip) ||
+      !stack.Read(saved + REG_RSP * 8, &sp)) {
     return Step::kNoRule;
   }
-  if ((packed & 8U) != 0) {
-    const std::uintptr_t saved = cfa + static_cast<std::uintptr_t>(std::intptr_t{SavedAt(packed)});
-    if (saved < at.sp || saved + 8 > high) {
-      return Step::kNoRule;
-    }
-    at.bp = Word(saved);
+  ++at.ip;  // what was interrupted did not call: the address is not one past an instruction
+  stack.MoveTo(sp);
+  return Step::kDone;
+}
+
+// Steps to the caller.
+__attribute__((always_inline)) inline Step StepOut(Stack& stack, Registers& at) {
+  const FrameRule rule = RuleAt(at.ip);
+  if (rule.kind != FrameRule::Kind::kStep) {
+    return rule.kind == FrameRule::Kind::kSignal      ? StepOutOfSignal(stack, at)
+           : rule.kind == FrameRule::Kind::kOutermost ? Step::kEnd
+                                                      : Step::kNoRule;
   }
-  at.ip = Word(cfa - 8);
-  at.sp = cfa;
+  const auto has = [rule](FrameRule::How how) { return (rule.how & how) != 0; };
+  const auto plus = [](std::uintptr_t base, std::intptr_t offset) {
+    return base + static_cast<std::uintptr_t>(offset);
+  };
+  std::uintptr_t cfa =
+      plus(has(FrameRule::kFromFramePointer) ? at.bp : stack.pointer(), rule.cfa_offset);
+  if (has(FrameRule::kCfaStored) && !stack.Read(cfa, &cfa)) {
+    return Step::kNoRule;
+  }
+  if (has(FrameRule::kFramePointerSaved) &&
+      !stack.Read(
+          plus(has(FrameRule::kSavedFromItself) ? at.bp : cfa, std::intptr_t{rule.saved_words} * 8),
+          &at.bp)) {
+    return Step::kNoRule;
+  }
+  if (!stack.Read(cfa - 8, &at.ip) || !stack.PopTo(cfa)) {
+    return Step::kNoRule;
+  }
   return at.ip == 0 ? Step::kEnd : Step::kDone;
 }
 
+#else
+
+// --- AArch64: every function that calls keeps a record {caller's frame pointer, return address}
+// that the frame pointer points at.
+
+void ForgetAfterChange() {}
+
+struct Registers {
+  std::uintptr_t ip;
+  std::uintptr_t bp;
+};
+
+// What pointer authentication put into a return address.
+std::uintptr_t WithoutSignature(std::uintptr_t address) {
+  register std::uintptr_t link __asm__("x30") = address;
+  __asm__("hint #7" : "+r"(link));  // xpaclri
+  return link;
+}
+
+Step StepOut(Stack& stack, Registers& at) {
+  const std::uintptr_t record = at.bp;
+  if (record == 0) {
+    return Step::kEnd;
+  }
+  if (!stack.Read(record, &at.bp) || !stack.Read(record + 8, &at.ip) || !stack.PopTo(record + 16)) {
+    return Step::kNoRule;
+  }
+  at.ip = WithoutSignature(at.ip);
+  return at.ip == 0 ? Step::kEnd : Step::kDone;
+}
+
+#endif
+
 // Walks to the outermost frame.
-std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, UnwindEnd* end) {
+std::uint32_t Walk(Stack stack, Registers at, std::uintptr_t* addresses, std::uint32_t most,
+                   UnwindEnd* end) {
   std::uint32_t count = 0;
-  Step step = StepOut(at);
-  for (; step == Step::kDone; step = StepOut(at)) {
-    if (count == 0 && InShim(at.ip)) {
+  std::uint32_t own = 32;  // frames of the shim: signal frames could lead back to them for ever
+  for (;;) {
+    const Step step = StepOut(stack, at);
+    if (step != Step::kDone) {
+      end->early = step == Step::kNoRule;
+      return count;
+    }
+    if (count == 0 && own > 0 && InShim(at.ip)) {
+      --own;
       continue;
     }
     if (count == most) {
@@ -263,52 +287,27 @@ std::uint32_t Walk(Registers at, std::uintptr_t* addresses, std::uint32_t most, 
     }
     addresses[count++] = at.ip;
   }
-  end->early = step == Step::kNoRule;
-  return count;
 }
 
-__attribute__((noinline)) std::uint32_t UnwindFast(std::uintptr_t* addresses, std::uint32_t most,
-                                                   UnwindEnd* end, bool* trusted) {
-  Registers at{};
-  // The address after the lea is one past an instruction of this function, as return addresses are.
-  __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
-                   : "=r"(at.ip), "=r"(at.sp), "=r"(at.bp));
+}  // namespace
+
+__attribute__((noinline)) std::uint32_t Unwind(std::uintptr_t* addresses, std::uint32_t most,
+                                               UnwindEnd* end) {
+  *end = {};
   if (t_state.stack_high == 0) {
     FindStackBounds();
   }
   ForgetAfterChange();
-  *trusted = at.sp >= t_state.stack_low && at.sp < t_state.stack_high;
-  return *trusted ? Walk(at, addresses, most, end) : 0;
-}
-
-#endif
-
-}  // namespace
-
-std::uint32_t Unwind(std::uintptr_t* addresses, [[maybe_unused]] std::uintptr_t* second,
-                     std::uint32_t most, UnwindEnd* end) {
-  *end = {};
+  Registers at{};
+  std::uintptr_t sp = 0;
 #if defined(__x86_64__)
-  if (!GetSettings().libgcc_unwinder) {
-    bool trusted = false;
-    const std::uint32_t count = UnwindFast(addresses, most, end, &trusted);
-    if (trusted && !end->early) {
-      return count;
-    }
-    // A separate stack (coroutines) or a form that the fast path does not know.
-    UnwindEnd other_end;
-    const std::uint32_t other = UnwindWithLibgcc(second, most, &other_end);
-    if (other <= count) {
-      return count;
-    }
-    for (std::uint32_t i = 0; i < other; ++i) {
-      addresses[i] = second[i];
-    }
-    *end = other_end;
-    return other;
-  }
+  // The address after the lea is one past an instruction of this function, as return addresses are.
+  __asm__ volatile("lea 1f(%%rip), %0\n1:\n\tmov %%rsp, %1\n\tmov %%rbp, %2"
+                   : "=r"(at.ip), "=r"(sp), "=r"(at.bp));
+#else
+  __asm__ volatile("mov %0, sp\n\tmov %1, x29" : "=r"(sp), "=r"(at.bp));
 #endif
-  return UnwindWithLibgcc(addresses, most, end);
+  return Walk(Stack(sp), at, addresses, most, end);
 }
 
 }  // namespace memtool::capture

@@ -162,7 +162,7 @@ std::uint32_t InternFrames(const RawStack& stack, Sink& sink, std::int64_t now, 
 }
 
 std::uint32_t InternCode(std::uintptr_t code, Sink& sink, std::int64_t now) {
-  const PyCodeKey key = Python::GetKey(code);
+  const PyCodeKey key = Python::Reader().Key(code);
   bool added = false;
   const std::uint32_t id = g_codes.Find(key, &added);
   if (id == 0 || !added) {
@@ -170,7 +170,7 @@ std::uint32_t InternCode(std::uintptr_t code, Sink& sink, std::int64_t now) {
   }
   static char text[wire::kMaxRecord];
   constexpr std::size_t kMaxLines = wire::kMaxRecord - 2 * wire::kMaxText - 256;
-  const std::size_t lines = Python::CopyLines(key, text, kMaxLines);
+  const std::size_t lines = PyReader::CopyLines(key, text, kMaxLines);
   std::uint8_t* at = sink.Begin(kPlainRecord + lines + 2 * wire::kMaxText, now);
   if (at == nullptr) {
     return 0;
@@ -181,8 +181,8 @@ std::uint32_t InternCode(std::uintptr_t code, Sink& sink, std::int64_t now) {
   out.Varint(Python::Version());
   out.Varint(key.first_line);
   static char name[wire::kMaxText];
-  out.Text(name, Python::CopyUnicode(key.name, name, sizeof name));
-  out.Text(name, Python::CopyUnicode(key.file, name, sizeof name));
+  out.Text(name, Python::Reader().CopyUnicode(key.name, name, sizeof name));
+  out.Text(name, Python::Reader().CopyUnicode(key.file, name, sizeof name));
   out.Text(text, lines);
   sink.Commit(out.at());
   return id;
