@@ -12,6 +12,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/escape.h"
+#include "output/grid.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -44,17 +45,21 @@ class StackTexts {
 
  private:
   static std::string MakeLabels(const TraceRow& row) {
-    return row.Labels().empty() ? "(no labels)" : EscapeText(row.Labels());
+    const std::string labels = row.Labels();
+    return labels.empty() ? "(no labels)" : EscapeText(Abridge(labels, kMaxLine));
   }
   const std::string& GetLine(const NodeSpace& frames, NodeId node) {
     lines_.resize(frames.size());
     std::string& line = lines_[node.value()];
     if (line.empty()) {
       const std::string place = PlaceText(frames.File(node), frames[node].line);
-      line = EscapeText(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place));
+      line = EscapeText(
+          Abridge(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place), kMaxLine));
     }
     return line;
   }
+
+  static constexpr std::size_t kMaxLine = 8 * kMaxCellWidth;  // bytes; no more is shown
 
   std::vector<std::string> lines_;  // per node
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "memtool/profile/base/paths.h"
+#include "output/escape.h"
 
 namespace memtool::commands {
 
@@ -25,7 +26,8 @@ std::string OneOf(std::span<const std::string_view> words) {
 }
 
 std::string PlaceText(std::string_view file, std::int64_t line) {
-  const std::string place(file == "??" ? std::string_view{} : BaseName(file));
+  constexpr std::size_t kLongest = 4096;  // the longest path of a system
+  const std::string place = Abridge(file == "??" ? std::string_view{} : BaseName(file), kLongest);
   return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
 }
 

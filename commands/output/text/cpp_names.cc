@@ -1,10 +1,12 @@
 #include "output/text/cpp_names.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstddef>
 
 #include "memtool/profile/base/paths.h"
+#include "output/escape.h"
 
 namespace memtool::commands {
 
@@ -42,6 +44,12 @@ std::string ShortCpp(std::string_view name) {
   bool balanced = true;  // else no further end is looked for: names may be long
   std::size_t at = 0;
   while (at < name.size()) {
+    const std::size_t next = std::min(name.find_first_of("({_<", at), name.size());
+    text += name.substr(at, next - at);
+    at = next;
+    if (at == name.size()) {
+      break;
+    }
     std::size_t skip = 0;
     for (const std::string_view unnamed : kUnnamed) {
       skip = name.substr(at).starts_with(unnamed) ? unnamed.size() : skip;
@@ -62,6 +70,10 @@ std::string ShortCpp(std::string_view name) {
 }
 
 std::string NameText(std::string_view name) {
+  constexpr std::size_t kLongest = std::size_t{64} << 10U;  // of what compilers write
+  if (name.size() > kLongest) {
+    return NameText(Abridge(name, kLongest / 2));
+  }
   std::string text = ShortCpp(name);
   if (text.find("::") == std::string::npos) {
     return text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstring>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -47,6 +48,25 @@ class SumFinder {
   std::vector<std::ptrdiff_t> begin_;  // per stack: its first sum
 };
 
+std::vector<StringId> WordsOf(const TraceRow& row) {
+  const std::string_view bytes = row.texts->labels[row.labels];
+  std::vector<StringId> words(bytes.size() / sizeof(StringId));
+  if (!words.empty()) {
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+  }
+  return words;
+}
+
+// As the texts of their labels compare.
+bool LabelsLess(const TraceRow& a, const TraceRow& b) {
+  const std::vector<StringId> words_a = WordsOf(a);
+  const std::vector<StringId> words_b = WordsOf(b);
+  const auto [at_a, at_b] =
+      std::mismatch(words_a.begin(), words_a.end(), words_b.begin(), words_b.end());
+  return at_b != words_b.end() &&
+         (at_a == words_a.end() || a.texts->words[*at_a] < b.texts->words[*at_b]);
+}
+
 }  // namespace
 
 std::string TraceRow::Folded() const {
@@ -57,6 +77,15 @@ std::string TraceRow::Folded() const {
     folded += i > 0 ? ";" : "";
   }
   return folded;
+}
+
+std::string TraceRow::Labels() const {
+  std::string text;
+  for (const StringId word : WordsOf(*this)) {
+    text += text.empty() ? "" : " ";
+    text += texts->words[word];
+  }
+  return text;
 }
 
 std::size_t TracesMaker::StackHash::operator()(std::uint32_t stack) const {
@@ -88,15 +117,29 @@ std::vector<std::uint32_t> TracesMaker::GetStacks(const Selection& selection) {
 // Per label set: the labels that are shown.
 std::vector<StringId> TracesMaker::MakeLabels(const View& view) {
   const Recording& recording = view.recording();
+  RowMap word_of;  // key and text of a label → row of words
+  const auto intern = [&](const Label& label) {
+    if (label.numeric) {
+      return texts_->words.Intern(LabelText(recording, label)).value();
+    }
+    const std::uint64_t key = std::uint64_t{label.key.value()} << 32U | label.text.value();
+    std::uint32_t word = word_of.Get(key);
+    if (word == RowMap::kNone) {
+      word = texts_->words.Intern(LabelText(recording, label)).value();
+      word_of.Put(key, word);
+    }
+    return word;
+  };
   std::vector<StringId> labels;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
-    std::string text;
+    std::string bytes;
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (view.ShowsKey(label.key)) {
-        text += (text.empty() ? "" : " ") + LabelText(recording, label);
+        const std::uint32_t word = intern(label);
+        bytes.append(reinterpret_cast<const char*>(&word), sizeof(word));
       }
     }
-    labels.push_back(texts_->labels.Intern(text));
+    labels.push_back(texts_->labels.Intern(bytes));
   }
   return labels;
 }
@@ -146,7 +189,7 @@ TracesAnswer TracesMaker::Make() && {
     if (a.stack != b.stack) {
       return a.texts->stacks[a.stack] < b.texts->stacks[b.stack];
     }
-    return a.Labels() < b.Labels();
+    return LabelsLess(a, b);
   });
   return answer;
 }

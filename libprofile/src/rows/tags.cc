@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
@@ -15,10 +16,9 @@ namespace memtool {
 
 namespace {
 
-std::string ValueText(const Recording& recording, const Label& label) {
+std::string NumberText(const Recording& recording, const Label& label) {
   const std::string_view unit = recording.Text(label.unit);
-  return label.numeric ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
-                       : std::string(recording.Text(label.text));
+  return fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
 }
 
 }  // namespace
@@ -39,12 +39,21 @@ void TagTable::Add(const Input& input) {
       by_set[sample.labels.value()].Add({sample.value, sample.count, sample.unknown});
     }
   });
+  OncePerText known([&](StringId id) { return texts_.Intern(recording.Text(id)); });
   for (std::uint32_t set = 0; set < by_set.size(); ++set) {
     total_ = SaturatingAdd(total_, by_set[set].bytes);
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (view.ShowsKey(label.key)) {
-        sums_[{std::string(recording.Text(label.key)), ValueText(recording, label)}].Add(
-            by_set[set]);
+        const StringId key = known(label.key);
+        const StringId value =
+            label.numeric ? texts_.Intern(NumberText(recording, label)) : known(label.text);
+        const std::uint32_t row =
+            row_of_label_.GetOrPut(std::uint64_t{key.value()} << 32U | value.value(),
+                                   static_cast<std::uint32_t>(sums_.size()));
+        if (row == sums_.size()) {
+          sums_.push_back({key, value, {}});
+        }
+        sums_[row].sum.Add(by_set[set]);
       }
     }
   }
@@ -52,15 +61,16 @@ void TagTable::Add(const Input& input) {
 
 std::vector<TagRow> TagTable::Rows() const {
   std::vector<TagRow> rows;
-  for (const auto& [key, sum] : sums_) {
+  OncePerText shared([this](StringId id) { return SharedText(texts_[id]); });
+  for (const auto& [key, value, sum] : sums_) {
     if (sum.bytes == 0 && sum.count == 0 && sum.unknown == 0) {
       continue;  // a label of samples that the filters or the moment leave out
     }
-    rows.push_back({key.first, key.second, sum.bytes, sum.count, sum.unknown});
+    rows.push_back({shared(key), shared(value), sum.bytes, sum.count, sum.unknown});
   }
   std::sort(rows.begin(), rows.end(), [](const TagRow& a, const TagRow& b) {
-    return std::tuple(std::string_view(a.key), -Magnitude(a.bytes), std::string_view(a.value)) <
-           std::tuple(std::string_view(b.key), -Magnitude(b.bytes), std::string_view(b.value));
+    return std::tuple(a.key, -Magnitude(a.bytes), a.value) <
+           std::tuple(b.key, -Magnitude(b.bytes), b.value);
   });
   return rows;
 }

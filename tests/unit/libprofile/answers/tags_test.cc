@@ -32,7 +32,7 @@ Recording TaggedDevices() {
 std::vector<std::string> Rows(const TagsAnswer& answer) {
   std::vector<std::string> rows;
   for (const TagRow& row : answer.rows) {
-    rows.push_back(row.key + "=" + row.value + " " + std::to_string(row.bytes) + " in " +
+    rows.push_back(row.key.str() + "=" + row.value.str() + " " + std::to_string(row.bytes) + " in " +
                    std::to_string(row.count));
   }
   return rows;

@@ -23,7 +23,8 @@ namespace memtool {
 struct TraceTexts {
   NodeSpace frames;                         // by name, file and line
   std::vector<std::vector<NodeId>> stacks;  // distinct; frames innermost first
-  StringTable labels;                       // "device=cuda:0 kind=buffer"
+  StringTable words;                        // "device=cuda:0"
+  StringTable labels;                       // distinct; the bytes of StringIds of `words`
 };
 
 // Amounts are in the unit of the answer. Stacks are distinguished as the view shows them: what a
@@ -36,7 +37,8 @@ struct TraceRow {
   StringId labels;
   const TraceTexts* texts = nullptr;  // of the answer
 
-  [[nodiscard]] std::string_view Labels() const { return texts->labels[labels]; }
+  // "device=cuda:0 kind=buffer"
+  [[nodiscard]] std::string Labels() const;
   // Innermost first; empty = no stack.
   [[nodiscard]] std::span<const NodeId> Stack() const { return texts->stacks[stack]; }
   // "root;leaf"

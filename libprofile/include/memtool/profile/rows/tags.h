@@ -2,17 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
+#include "memtool/profile/base/row_map.h"
+#include "memtool/profile/base/shared_text.h"
+#include "memtool/profile/base/string_table.h"
 #include "memtool/profile/rows/table.h"
 
 namespace memtool {
 
 struct TagRow {
-  std::string key;
-  std::string value;
+  SharedText key;
+  SharedText value;
   std::int64_t bytes = 0;
   std::int64_t count = 0;    // allocations; 0 when the input does not count
   std::int64_t unknown = 0;  // allocations of unknown size
@@ -32,7 +33,14 @@ class TagTable {
     std::int64_t unknown = 0;
     void Add(const Sum& other);
   };
-  std::map<std::pair<std::string, std::string>, Sum> sums_;  // (key, value)
+  StringTable texts_;
+  RowMap row_of_label_;  // key and value → row of sums_
+  struct Keyed {
+    StringId key;
+    StringId value;
+    Sum sum;
+  };
+  std::vector<Keyed> sums_;
   std::int64_t total_ = 0;
 };
 
