@@ -197,7 +197,6 @@ Grid::Rendered Grid::Render(const Cell& cell, std::size_t column, SizeUnit unit,
     room = ShortLines(text);
   } else {
     const bool whole = style.wrap && !style.shrink;
-    constexpr std::size_t kMaxCellBytes = 8 * kMaxCellWidth;  // no character has more
     room =
         whole ? EscapeText(text) : Shorten(EscapeText(Abridge(text, kMaxCellBytes)), kMaxCellWidth);
   }

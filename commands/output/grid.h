@@ -16,6 +16,7 @@ namespace memtool::commands {
 
 // Wide enough for any sane name; a hostile one is cut even where no terminal asks for it.
 inline constexpr std::size_t kMaxCellWidth = 200;
+inline constexpr std::size_t kMaxCellBytes = 8 * kMaxCellWidth;  // more cannot be seen
 
 class Grid {
  public:

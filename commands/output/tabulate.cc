@@ -1,6 +1,8 @@
 #include "output/tabulate.h"
 
 #include "memtool/profile/answers/write.h"
+#include "output/escape.h"
+#include "output/grid.h"
 
 namespace memtool::commands {
 
@@ -17,6 +19,10 @@ Column MakeColumn(const FieldInfo& field) {
           .wrap = layout.wrap,
           .growth = layout.signs,
           .key = field.key};
+}
+
+Cell MakeCell(std::string_view text, const Layout& layout) {
+  return layout.wrap || layout.lines ? std::string(text) : Abridge(text, kMaxCellBytes);
 }
 
 Cell MakeCell(const Value& value, Unit unit, bool bytes, bool sign) {

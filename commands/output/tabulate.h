@@ -27,13 +27,17 @@ struct TableColumn {
 
 // The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.
 Cell MakeCell(const Value& value, Unit unit, bool bytes, bool sign = false);
+// The cell of a text: its two ends, where no more of it can be seen.
+Cell MakeCell(std::string_view text, const Layout& layout);
 // How a table shows a declared field.
 Column MakeColumn(const FieldInfo& field);
 
 template <class Row>
 TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
   return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
-            return MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
+            const auto* text = std::get_if<SharedText Row::*>(&field.get);
+            return text != nullptr ? MakeCell((row.*(*text)).view(), field.layout)
+                                   : MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
           }};
 }
 

@@ -46,20 +46,18 @@ class StackTexts {
  private:
   static std::string MakeLabels(const TraceRow& row) {
     const std::string labels = row.Labels();
-    return labels.empty() ? "(no labels)" : EscapeText(Abridge(labels, kMaxLine));
+    return labels.empty() ? "(no labels)" : EscapeText(Abridge(labels, kMaxCellBytes));
   }
   const std::string& GetLine(const NodeSpace& frames, NodeId node) {
     lines_.resize(frames.size());
     std::string& line = lines_[node.value()];
     if (line.empty()) {
       const std::string place = PlaceText(frames.File(node), frames[node].line);
-      line = EscapeText(
-          Abridge(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place), kMaxLine));
+      line = EscapeText(Abridge(NameText(frames.Name(node)) + (place.empty() ? "" : "  " + place),
+                                kMaxCellBytes));
     }
     return line;
   }
-
-  static constexpr std::size_t kMaxLine = 8 * kMaxCellWidth;  // bytes; no more is shown
 
   std::vector<std::string> lines_;  // per node
 };

@@ -58,30 +58,42 @@ void AppendVisible(std::string& out, std::uint32_t c) {
   }
 }
 
+// How many bytes from the first on are visible ASCII.
+std::size_t PlainPrefix(std::string_view bytes) {
+  constexpr std::uint64_t kEach = 0x0101010101010101U;
+  constexpr std::uint64_t kHighBits = 0x80 * kEach;
+  std::size_t at = 0;
+  // Eight at a time: a high bit is set in a byte from 0x80, in 0x7f plus 1 and in what is below
+  // 0x20 minus 0x20. Where all are plain, nothing is carried from one byte to the next.
+  for (; bytes.size() - at >= sizeof kEach; at += sizeof kEach) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    if (((word | (word + kEach) | (word - 0x20 * kEach)) & kHighBits) != 0) {
+      break;
+    }
+  }
+  while (at < bytes.size() && bytes[at] >= 0x20 && bytes[at] < 0x7f) {
+    ++at;
+  }
+  return at;
+}
+
 }  // namespace
 
 bool IsPlain(std::string_view bytes) {
-  constexpr std::uint64_t kEach = 0x0101010101010101U;
-  constexpr std::uint64_t kHighBits = 0x80 * kEach;
-  // Eight at a time: a high bit is set in a byte from 0x80, in 0x7f plus 1 and in what is below
-  // 0x20 minus 0x20. Where all are plain, nothing is carried from one byte to the next.
-  for (; bytes.size() >= sizeof kEach; bytes.remove_prefix(sizeof kEach)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    if (((word | (word + kEach) | (word - 0x20 * kEach)) & kHighBits) != 0) {
-      return false;
-    }
-  }
-  return std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+  return PlainPrefix(bytes) == bytes.size();
 }
 
 std::string EscapeText(std::string_view bytes) {
-  if (IsPlain(bytes)) {
-    return std::string(bytes);
-  }
   std::string out;
   out.reserve(bytes.size());
-  while (!bytes.empty()) {
+  while (true) {
+    const std::size_t plain = PlainPrefix(bytes);
+    out += bytes.substr(0, plain);
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) {
+      return out;
+    }
     const CodePoint c = DecodeUtf8(bytes);
     if (!c.valid || IsInvisible(c.value)) {
       AppendVisible(out, c.value);
@@ -90,7 +102,6 @@ std::string EscapeText(std::string_view bytes) {
     }
     bytes.remove_prefix(c.size);
   }
-  return out;
 }
 
 std::string ToUtf8(std::string_view bytes) {
