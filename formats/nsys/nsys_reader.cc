@@ -132,7 +132,11 @@ class Stacks {
       known->second = builder_.AddLocation(location, {});
       return known->second;
     }
-    const StringId name = builder_.Intern(symbol);
+    const auto [at, is_new] = names_.try_emplace(frame.symbol);
+    if (is_new) {
+      at->second = builder_.Intern(symbol);
+    }
+    const StringId name = at->second;
     const std::array<Line, 1> line{
         {{.function = builder_.AddFunction(
               {.name = name, .system_name = name, .filename = StringId(0U)})}}};
@@ -158,6 +162,7 @@ class Stacks {
   KeyMap<std::int64_t, StackId> of_chain_;
   KeyMap<std::int64_t, StackId> of_call_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::uint64_t>, LocationId> locations_;
+  KeyMap<std::int64_t, StringId> names_;  // by symbol
   KeyMap<std::int64_t, MappingId> mappings_;
 };
 
