@@ -80,7 +80,7 @@ class Maker {
     const std::uint64_t first = history_.events.size();
     std::size_t heap = GetHeap(color);
     const HeapPeak peak = heap == kNone ? HeapPeak{} : FindPeak(program_, program_.traces[heap]);
-    if (heap != kNone && peak.bytes > Temporary(program_.traces[heap])) {
+    if (heap != kNone && peak.bytes > Room(program_.traces[heap], color)) {
       ++beyond_;
       heap = kNone;
     }
@@ -222,14 +222,12 @@ class Maker {
     }
   }
 
-  // What the allocations hold that a heap lies in; any bytes where it lies in none.
-  [[nodiscard]] std::int64_t Temporary(const HeapTrace& trace) const {
-    std::int64_t bytes = trace.allocation == kNone ? INT64_MAX : 0;
-    for (const Allocation& allocation : program_.allocations) {
-      const bool holds = allocation.color == trace.color && !allocation.indefinite();
-      bytes = SaturatingAdd(bytes, holds ? allocation.size : 0);
+  // What a heap can hold: the allocation that does not count whole because of it.
+  [[nodiscard]] std::int64_t Room(const HeapTrace& trace, std::int64_t color) const {
+    if (trace.allocation == kNone || program_.allocations[trace.allocation].color != color) {
+      return 0;
     }
-    return bytes;
+    return program_.allocations[trace.allocation].size;
   }
 
   [[nodiscard]] std::uint64_t Address(std::size_t row) const {
