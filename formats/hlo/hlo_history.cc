@@ -78,7 +78,12 @@ class Maker {
                                 .kind = host ? DomainKind::kHost : DomainKind::kDevice,
                                 .parent = {}});
     const std::uint64_t first = history_.events.size();
-    const std::size_t heap = GetHeap(color);
+    std::size_t heap = GetHeap(color);
+    const HeapPeak peak = heap == kNone ? HeapPeak{} : FindPeak(program_, program_.traces[heap]);
+    if (heap != kNone && peak.bytes > Room(program_.traces[heap], color)) {
+      ++beyond_;
+      heap = kNone;
+    }
     const std::size_t arena = heap == kNone ? kNone : program_.traces[heap].allocation;
     for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
       const Allocation& allocation = program_.allocations[i];
@@ -95,7 +100,7 @@ class Maker {
     }
     const std::uint64_t before = history_.events.size() - first;
     if (heap != kNone) {
-      Heap(domain, program_.traces[heap]);
+      Heap(domain, program_.traces[heap], peak);
     }
     Segments(color, device, first);
     history_.traces.push_back({.device = device,
@@ -123,6 +128,9 @@ class Maker {
       if (allocation.color == color && allocation.size > 0) {
         state_.segments.push_back({.address = bases_[i],
                                    .size = allocation.size,
+                                   .allocated = kSumOfBlocks,
+                                   .active = kSumOfBlocks,
+                                   .requested = kSumOfBlocks,
                                    .device = device,
                                    .stack = {},
                                    .first_block = static_cast<std::uint32_t>(state_.blocks.size()),
@@ -144,7 +152,6 @@ class Maker {
              .requested = event == nullptr ? 0 : size,
              .stack = event == nullptr ? StackId{} : event->stack,
              .state = event == nullptr ? BlockState::kInactive : BlockState::kActive});
-        segment.allocated = SaturatingAdd(segment.allocated, event == nullptr ? 0 : size);
         ++segment.block_count;
       }
       from = std::max(from, until);
@@ -156,7 +163,6 @@ class Maker {
       add(std::min(limit, at->first + static_cast<std::uint64_t>(at->second->size)), at->second);
     }
     add(end, nullptr);
-    segment.active = segment.requested = segment.allocated;
   }
 
   // Where a file knows of no heap at all: the largest buffers that lie beside each other in an
@@ -200,9 +206,8 @@ class Maker {
     return arena != kNone && program_.allocations[arena].indefinite() ? kNone : heap;
   }
 
-  void Heap(DomainId domain, const HeapTrace& trace) {
+  void Heap(DomainId domain, const HeapTrace& trace, const HeapPeak& peak) {
     const HeapReplay replay = Replay(program_, trace);
-    const HeapPeak peak = FindPeak(program_, trace);
     const std::string memory = ColorName(trace.color);
     builder_.AddSetting(fmt::format("{} heap peak bytes", memory), fmt::format("{}", peak.bytes));
     builder_.AddSetting(fmt::format("{} heap peak point", memory),
@@ -215,6 +220,14 @@ class Maker {
             step.take ? Action::kAlloc : Action::kFreeCompleted, DescribeTemporary(step.owner));
       }
     }
+  }
+
+  // What a heap can hold: the allocation that does not count whole because of it.
+  [[nodiscard]] std::int64_t Room(const HeapTrace& trace, std::int64_t color) const {
+    if (trace.allocation == kNone || program_.allocations[trace.allocation].color != color) {
+      return 0;
+    }
+    return program_.allocations[trace.allocation].size;
   }
 
   [[nodiscard]] std::uint64_t Address(std::size_t row) const {
@@ -361,7 +374,11 @@ class Maker {
             "allocations or heap events name buffers that the program does not have");
     Damaged("unknown_instruction", program_.damage.unknown_instructions,
             "buffers are of instructions that the program does not have");
-    Damaged("outside_allocation", program_.damage.outside, "buffers reach beyond their allocation");
+    Damaged("outside_allocation", program_.damage.outside,
+            "buffers reach beyond their allocation: what lies beyond its end is left out");
+    Damaged(
+        "heap_beyond_allocations", beyond_,
+        "heaps hold more at their peak than the allocations that they lie in: these count whole");
     Damaged("unmatched_heap_event", unmatched_,
             "heap events free what is not live, or take what is");
     builder_.AddDiagnostic(
@@ -390,6 +407,7 @@ class Maker {
   std::map<std::vector<LocationId>, StackId> stacks_;
   std::int32_t devices_ = 0;
   std::uint64_t unmatched_ = 0;
+  std::uint64_t beyond_ = 0;
   std::uint64_t whole_ = 0;
   std::uint64_t divided_ = 0;
 };

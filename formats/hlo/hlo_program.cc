@@ -385,9 +385,14 @@ class Decoder {
     }
     for (Allocation& allocation : program_.allocations) {
       for (const std::size_t row : allocation.buffers) {
-        const Buffer& buffer = program_.buffers[row];
-        const bool outside = SaturatingAdd(buffer.offset, buffer.size) > allocation.size;
-        program_.damage.outside += outside ? 1U : 0U;
+        Buffer& buffer = program_.buffers[row];
+        const std::int64_t most =
+            std::max(SaturatingSubtract(allocation.size, buffer.offset), std::int64_t{0});
+        if (buffer.size > most) {
+          ++program_.damage.outside;
+          buffer.size = most;
+          buffer.unpadded.reset();  // it is of another size
+        }
         if (allocation.largest == kNone ||
             buffer.size > program_.buffers[allocation.largest].size) {
           allocation.largest = row;

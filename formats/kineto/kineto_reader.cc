@@ -94,12 +94,28 @@ class HistoryMaker {
     return std::move(history_);
   }
 
+  // What the totals of the events say otherwise than their sizes.
+  void AddDamage() const {
+    builder_.AddDiagnostic(
+        Severity::kDamage, "totals_disagree",
+        "moments at which the device's Total Allocated is not what the sizes of "
+        "memory events make of the total before: live bytes are wrong from there",
+        disagreements_);
+    builder_.AddDiagnostic(
+        Severity::kDamage, "reserved_below_live",
+        "devices with more bytes live than Total Reserved says: what is reserved "
+        "is left out",
+        without_reserved_);
+  }
+
  private:
+  using Rows = std::vector<std::uint32_t>;
+
   [[nodiscard]] std::int64_t GetTime(std::int64_t time) const {
     return SaturatingAdd(trace_.base_time, time);
   }
 
-  void AddTrace(const std::vector<std::uint32_t>& rows, const std::vector<StackId>& stacks) {
+  void AddTrace(const Rows& rows, const std::vector<StackId>& stacks) {
     const std::int32_t device = trace_.memory[rows.front()].device;
     const bool cpu = device < 0;
     const DomainId domain(history_.domains.size());
@@ -111,13 +127,17 @@ class HistoryMaker {
                 .first_event = history_.events.size(),
                 .blocks = domain,
                 .segments = domain};
+    bool reserved = !cpu;
     if (!cpu) {
-      SetBase(rows, trace);
+      const std::int64_t freed = SetBase(rows, trace);
+      reserved = CheckTotals(rows, SaturatingAdd(trace.preexisting_bytes, freed));
+      trace.preexisting_reserved = reserved ? trace.preexisting_reserved : 0;
+      without_reserved_ += reserved ? 0 : 1;
     }
     reserved_ = trace.preexisting_reserved;
     for (const std::uint32_t row : rows) {
       const MemoryEvent& event = trace_.memory[row];
-      if (!cpu && event.reserved >= 0) {
+      if (reserved && event.reserved >= 0) {
         AddReserved(event);
       }
       Add(BuildEvent(event, stacks[row]), event.thread);
@@ -143,8 +163,9 @@ class HistoryMaker {
   }
 
   // What was allocated before the trace and is still there at its end is in no event: the totals
-  // after an event tell its sum. What the trace frees of earlier memory is known from those frees.
-  void SetBase(const std::vector<std::uint32_t>& rows, Trace& trace) {
+  // after an event tell its sum. What the trace frees of earlier memory is known from those frees,
+  // whose sum is returned.
+  std::int64_t SetBase(const Rows& rows, Trace& trace) const {
     KeySet<std::uint64_t> live;
     std::int64_t changed = 0;  // by the events so far
     std::int64_t freed = 0;    // of earlier memory
@@ -172,6 +193,38 @@ class HistoryMaker {
     trace.preexisting_bytes =
         std::max<std::int64_t>(SaturatingSubtract(base.value_or(0), freed), 0);
     trace.preexisting_reserved = reserved.value_or(0);
+    return freed;
+  }
+
+  // The allocator counts itself what is in use. Events of one moment may be listed in any order, so
+  // that moments are compared, not events. False where more is live than reserved at one.
+  bool CheckTotals(const Rows& rows, std::int64_t live) {
+    bool fits = true;
+    std::optional<std::int64_t> total;
+    for (auto at = rows.begin(); at != rows.end();) {
+      const std::int64_t time = trace_.memory[*at].time;
+      std::int64_t change = 0;
+      std::int64_t reserved = -1;
+      std::vector<std::int64_t> counted;
+      for (; at != rows.end() && trace_.memory[*at].time == time; ++at) {
+        const MemoryEvent& event = trace_.memory[*at];
+        change = SaturatingAdd(change, event.failed ? 0 : event.bytes);
+        reserved = std::max(reserved, event.reserved);
+        if (event.allocated >= 0) {
+          counted.push_back(event.allocated);
+        }
+      }
+      live = SaturatingAdd(live, change);
+      fits = fits && (reserved < 0 || live <= reserved);
+      if (total) {
+        total = SaturatingAdd(*total, change);
+      }
+      if (!counted.empty() && std::find(counted.begin(), counted.end(), total) == counted.end()) {
+        disagreements_ += total ? 1 : 0;
+        total = counted.back();
+      }
+    }
+    return fits;
   }
 
   void AddReserved(const MemoryEvent& event) {
@@ -206,6 +259,8 @@ class HistoryMaker {
   History history_;
   std::uint8_t domain_ = 0;
   std::int64_t reserved_ = 0;
+  std::uint64_t disagreements_ = 0;
+  std::uint64_t without_reserved_ = 0;
   std::map<std::uint32_t, LabelSetId> thread_labels_;
 };
 
@@ -256,7 +311,9 @@ Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const
       builder, trace.spans,
       [&trace](std::uint32_t name) { return GetPlace(AsText(trace.names[name])); }, limits.depth);
   const std::vector<StackId> stacks = GetStacks(trace.memory, code);
-  builder.SetHistory(HistoryMaker(builder, trace).Make(stacks));
+  HistoryMaker maker(builder, trace);
+  builder.SetHistory(maker.Make(stacks));
+  maker.AddDamage();
   AddNotes(builder, trace, code.cut());
   return std::move(builder).Finish();
 }

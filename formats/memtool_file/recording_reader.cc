@@ -1,6 +1,5 @@
 #include "memtool_file/recording_reader.h"
 
-#include <algorithm>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -9,13 +8,6 @@
 #include "support/read_error.h"
 
 namespace memtool::formats::memtool_file {
-
-namespace {
-
-// Rows that several others may share, at most; lists of honest files do not overlap at all.
-constexpr std::uint64_t kMaxSharing = 256;
-
-}  // namespace
 
 template <class Row>
 void RecordingReader::Append(std::vector<Row>& to) {
@@ -235,35 +227,6 @@ void RecordingReader::Section() {
   }
 }
 
-// What RecordingBuilder::Finish() leaves to those that make histories.
-void RecordingReader::CheckHistory() const {
-  const auto refuse = [this](const char* table, const char* message) {
-    ThrowRead(ErrorCode::kMalformed, in_.offset(), table, message);
-  };
-  std::uint64_t events = 0;
-  for (const Trace& trace : history_.traces) {
-    events += std::min<std::uint64_t>(trace.event_count, history_.events.size());
-  }
-  std::uint64_t blocks = 0;
-  for (const Segment& segment : state_.segments) {
-    blocks += segment.block_count;
-  }
-  if (events > history_.events.size() * kMaxSharing ||
-      blocks > state_.blocks.size() * kMaxSharing) {
-    refuse("traces", "share their events, or segments their blocks, too often");
-  }
-  for (const MemoryDomain& domain : history_.domains) {
-    if (domain.parent.valid() && domain.parent.value() >= history_.domains.size()) {
-      refuse("ledgers.parent", "names a ledger that does not exist");
-    }
-  }
-  for (const AddressRange& range : history_.mapped) {
-    if (range.event >= history_.events.size()) {
-      refuse("mapped.event", "names an event that does not exist");
-    }
-  }
-}
-
 // The metadata that is no list: those have been filled.
 void RecordingReader::TakeAbout() {
   for (const StringId id : {about_.period_type, about_.period_unit, about_.drop_frames,
@@ -297,7 +260,6 @@ void RecordingReader::TakeAbout() {
 }
 
 Result<Recording> RecordingReader::Finish() {
-  CheckHistory();
   TakeAbout();
   if (about_.has_profile) {
     samples_.values.resize(types_.size());
@@ -305,6 +267,9 @@ Result<Recording> RecordingReader::Finish() {
     builder_.SetSamples(std::move(samples_.stacks), std::move(samples_.label_sets),
                         std::move(samples_.values));
     builder_.SetUnknownSizes(std::move(samples_.unknown_size));
+    if (about_.format != "pprof") {  // which may be the difference of two
+      builder_.SamplesAreAmounts();
+    }
   }
   if (about_.has_history) {
     history_.clock = about_.clock;

@@ -44,7 +44,6 @@ class RecordingReader {
   void ReadLabelSets();
   void ReadSamples();
   void ReadBreakdowns();
-  void CheckHistory() const;
   void TakeAbout();
   Result<Recording> Finish();
 

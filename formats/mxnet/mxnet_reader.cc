@@ -25,8 +25,9 @@ using mxnet::RowTable;
 
 constexpr std::size_t kHeadBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kNegative = std::uint64_t{1} << 63U;
+constexpr const char* kBadRow = "bad_row";
 
-// Lines that are not rows: counted, and the first one reported.
+// Lines that are not what they should be: counted, and the first one reported.
 class BadLines {
  public:
   void Add(const Lines& lines) {
@@ -35,14 +36,13 @@ class BadLines {
       offset_ = lines.offset();
     }
   }
-  void MoveTo(RecordingBuilder& builder, std::string_view what) const {
+  void MoveTo(RecordingBuilder& builder, std::string code, std::string_view what) const {
     if (count_ > 0) {
-      builder.AddDiagnostic(
-          {.severity = Severity::kDamage,
-           .code = "bad_row",
-           .message = fmt::format("lines that are not {} (first: line {})", what, first_),
-           .offset = offset_,
-           .count = count_});
+      builder.AddDiagnostic({.severity = Severity::kDamage,
+                             .code = std::move(code),
+                             .message = fmt::format("{} (first: line {})", what, first_),
+                             .offset = offset_,
+                             .count = count_});
     }
   }
 
@@ -107,6 +107,7 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
   Lines lines(in, limits);
   RowTable rows(lines, limits);
   BadLines bad;
+  BadLines more;  // asked for than given
   const mxnet::CsvRows parser(form);
   mxnet::CsvRow row;
   std::string_view line;
@@ -127,10 +128,15 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
       bad.Add(lines);
       continue;
     }
+    const bool unrounded = row.actual == row.requested;
+    if (row.requested > row.actual) {
+      more.Add(lines);
+      row.requested = row.actual;
+    }
     rows.Add({.tag = row.name,
               .device = row.device,
               .reused = row.reused,
-              .unrounded = row.actual == row.requested,
+              .unrounded = unrounded,
               .structure = row.structure,
               .requested = static_cast<std::int64_t>(row.requested),
               .actual = static_cast<std::int64_t>(row.actual)});
@@ -142,7 +148,10 @@ Result<Recording> ReadCsv(ByteWindow& in, const Limits& limits, Form form) {
   rows.Finish();
   rows.Fill(builder, true, false);
   NoteRows(builder, rows);
-  bad.MoveTo(builder, "rows");
+  bad.MoveTo(builder, kBadRow, "lines that are not rows");
+  more.MoveTo(builder, "requested_above_size",
+              "rows that ask for more than they got: what was asked for is unknown there, and what "
+              "they got stands in for it");
   return std::move(builder).Finish();
 }
 
@@ -187,7 +196,7 @@ Result<Recording> ReadBare(ByteWindow& in, const Limits& limits) {
   rows.Finish();
   rows.Fill(builder, false, !bytes);
   NoteRows(builder, rows);
-  bad.MoveTo(builder, "rows (TAG,NUMBER)");
+  bad.MoveTo(builder, kBadRow, "lines that are not rows (TAG,NUMBER)");
   return std::move(builder).Finish();
 }
 
@@ -246,7 +255,7 @@ Result<Recording> ReadTbdLog(ByteWindow& in, const Limits& limits) {
   }
   builder.AddDiagnostic(Severity::kNote, "releases",
                         "releases, whose sizes the log does not give: not subtracted", releases);
-  bad.MoveTo(builder, "allocations");
+  bad.MoveTo(builder, kBadRow, "lines that are not allocations");
   return std::move(builder).Finish();
 }
 

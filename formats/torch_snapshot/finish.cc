@@ -54,7 +54,8 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
       runs.push_back({list.Low(), list.High(), host});
     }
   }
-  AllocatorState state = state_.Finish(runs);
+  state_.Finish(runs, context_.builder);
+  const AllocatorState& state = *context_.builder.recording().state;
   History history;
   Settings();
   Comments();
@@ -76,7 +77,6 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
   Describe(history);
   context_.notes.MoveTo(context_.builder);
   context_.builder.SetHistory(std::move(history));
-  context_.builder.SetState(std::move(state));
   return std::move(context_.builder).Finish();
 }
 

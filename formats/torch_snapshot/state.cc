@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "memtool/profile/base/arithmetic.h"
 #include "support/read_error.h"
 
 namespace memtool::formats::torch_snapshot {
@@ -96,7 +95,8 @@ void StateTable::SetSegment(Segment& segment, const Value& key, const Value& val
 }
 
 Value StateTable::AddSegment(std::span<const Value> pairs, std::uint64_t offset) {
-  Segment segment;
+  Segment segment{
+      .allocated = kSumOfBlocks, .active = kSumOfBlocks, .requested = kSumOfBlocks, .stack = {}};
   std::uint64_t keys = 0;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     keys |= Bit(static_cast<Word>(static_cast<std::uint32_t>(GetWord(pairs[i])) & 63U));
@@ -109,7 +109,7 @@ Value StateTable::AddSegment(std::span<const Value> pairs, std::uint64_t offset)
                 fmt::format("has no {}", kWords[static_cast<std::size_t>(needed)]));
     }
   }
-  segments_.push_back({segment, offset, keys});
+  segments_.push_back({segment, offset});
   return Row(kind::kSegment, segments_.size() - 1);
 }
 
@@ -184,95 +184,23 @@ Value StateTable::AddHistory(std::span<const Value> pairs, std::uint64_t offset)
   return Row(kind::kHistoryEntry, histories_.size() - 1);
 }
 
-void StateTable::Refuse(const SegmentRow& row, std::string_view what) {
-  ThrowRead(ErrorCode::kMalformed, row.offset, fmt::format("segment at {:#x}", row.segment.address),
-            fmt::format("contradicts itself: {}", what));
-}
-
-// What the blocks of a segment add up to; the last one ends at `end`.
-struct StateTable::Listed {
-  std::int64_t allocated = 0;
-  std::int64_t active = 0;
-  std::int64_t requested = 0;
-  std::int64_t inactive = 0;
-  std::uint64_t small = 0;  // blocks that have less than was asked for
-  std::uint64_t end = 0;
-  bool gaps = false;
-};
-
-// Copies a segment's blocks to the end of `state`, with their addresses. They lie within the
-// segment one after the other, so that no sum of their sizes exceeds its own.
-StateTable::Listed StateTable::PlaceBlocks(const SegmentRow& row, AllocatorState& state) const {
-  const Segment& segment = row.segment;
-  const auto size = static_cast<std::uint64_t>(segment.size);
-  if (size > UINT64_MAX - segment.address) {
-    Refuse(row, "it ends beyond the last address");
-  }
-  Listed listed{.end = segment.address};
+// Copies a segment's blocks to the end of `state`. A block without an address follows the one
+// before it; one that would lie beyond all addresses lies beyond its segment, too.
+void StateTable::PlaceBlocks(const Segment& segment, AllocatorState& state) const {
+  std::uint64_t end = segment.address;
   for (std::uint32_t i = 0; i < segment.block_count; ++i) {
     const BlockRow& from = blocks_[segment.first_block + i];
-    Block block = from.block;
+    state.blocks.push_back(from.block);
     if (!from.has_address) {
-      block.address = listed.end;
+      state.blocks.back().address = end;
     }
-    if (block.address < listed.end) {
-      Refuse(row, i == 0 ? "a block lies before it"
-                         : "its blocks overlap, or are not in the order of their addresses");
-    }
-    const std::uint64_t begin = block.address - segment.address;
-    if (begin > size || static_cast<std::uint64_t>(block.size) > size - begin) {
-      Refuse(row, "a block lies beyond its end");
-    }
-    listed.small += block.requested > block.size ? 1 : 0;
-    listed.gaps = listed.gaps || block.address != listed.end;
-    listed.end = block.address + static_cast<std::uint64_t>(block.size);
-    if (block.state == BlockState::kInactive) {
-      listed.inactive = SaturatingAdd(listed.inactive, block.size);
-    } else {
-      listed.active = SaturatingAdd(listed.active, block.size);
-      listed.requested = SaturatingAdd(listed.requested, block.requested);
-    }
-    if (block.state == BlockState::kActive) {
-      listed.allocated = SaturatingAdd(listed.allocated, block.size);
-    }
-    state.blocks.push_back(block);
-  }
-  return listed;
-}
-
-// The sums that the file gives, or those of the blocks where it gives none.
-void StateTable::CheckSums(const SegmentRow& row, const Listed& listed, Segment& segment) {
-  const auto reported = [&row](Word word) { return KeySet{row.keys}.Has(word); };
-  segment.allocated = reported(Word::kAllocatedSize) ? segment.allocated : listed.allocated;
-  segment.active = reported(Word::kActiveSize) ? segment.active : listed.active;
-  segment.requested = reported(Word::kRequestedSize) ? segment.requested : listed.requested;
-  if (segment.active > segment.size) {
-    Refuse(row, "more of it is in use than it has");
-  }
-  if (listed.inactive > SaturatingSubtract(segment.size, segment.active)) {
-    Refuse(row, "its free blocks are more than is not in use");
-  }
-  if (segment.allocated > segment.active) {
-    Refuse(row, "more of it is allocated than is in use");
-  }
-  if (listed.active > segment.active || listed.allocated > segment.allocated) {
-    Refuse(row, "its blocks are more than it says is in use");
-  }
-  const bool filled =
-      !listed.gaps && listed.end - segment.address == static_cast<std::uint64_t>(segment.size);
-  if (!filled && segment.block_count > 0) {
-    context_.notes.Add(Severity::kDamage, "blocks_do_not_fill_segment",
-                       "segments whose blocks do not fill them exactly", row.offset);
-  }
-  // So are blocks of a cut whose trace has holes.
-  if (listed.small > 0) {
-    context_.notes.Add(Severity::kDamage, "segments_with_small_blocks",
-                       "segments with blocks that are smaller than what was asked for", row.offset);
+    end = state.blocks.back().address + static_cast<std::uint64_t>(from.block.size);
   }
 }
 
-AllocatorState StateTable::Finish(std::span<const Run> runs) {
+void StateTable::Finish(std::span<const Run> runs, RecordingBuilder& builder) {
   AllocatorState state;
+  std::vector<std::uint64_t> offsets;
   std::vector<std::pair<std::uint32_t, bool>> rows;
   for (const Run& run : runs) {
     for (std::uint32_t i = 0; i < run.count; ++i) {
@@ -313,25 +241,13 @@ AllocatorState StateTable::Finish(std::span<const Run> runs) {
     }
     segment.host = host;
     segment.device = host ? -1 : segment.device;
-    segment.first_block = static_cast<std::uint32_t>(state.blocks.size());
-    CheckSums(segments_[row], PlaceBlocks(segments_[row], state), segment);
-    CheckOverlap(segments_[row], segment, state);
+    const auto first_block = static_cast<std::uint32_t>(state.blocks.size());
+    PlaceBlocks(segment, state);
+    segment.first_block = first_block;
     state.segments.push_back(segment);
+    offsets.push_back(segments_[row].offset);
   }
-  return state;
-}
-
-// Segments come by address.
-void StateTable::CheckOverlap(const SegmentRow& row, const Segment& segment,
-                              const AllocatorState& state) {
-  if (state.segments.empty()) {
-    return;
-  }
-  const Segment& before = state.segments.back();
-  if (before.host == segment.host && before.device == segment.device &&
-      segment.address - before.address < static_cast<std::uint64_t>(before.size)) {
-    Refuse(row, fmt::format("it overlaps with the segment at {:#x}", before.address));
-  }
+  builder.SetState(std::move(state), std::move(offsets));
 }
 
 }  // namespace memtool::formats::torch_snapshot

@@ -17,23 +17,20 @@ class StateTable {
   Value AddBlock(std::span<const Value> pairs, std::uint64_t offset);
   Value AddHistory(std::span<const Value> pairs, std::uint64_t offset);
 
-  // The segments that the snapshot's own lists name, in the model's order. Checks that no segment
-  // or block is counted twice and that blocks lie in their segments, whose sums are theirs. Throws
-  // ReadError (kMalformed) when the file contradicts itself.
+  // Gives `builder` the segments that the snapshot's own lists name, in the model's order. Throws
+  // ReadError when a segment or a block is counted twice; all else the builder checks.
   struct Run {
     std::uint32_t first;
     std::uint32_t count;
     bool host;
   };
-  AllocatorState Finish(std::span<const Run> runs);
+  void Finish(std::span<const Run> runs, RecordingBuilder& builder);
 
  private:
   struct SegmentRow {
     Segment segment;
     std::uint64_t offset = 0;
-    std::uint64_t keys = 0;  // those it has
   };
-  struct Listed;
   struct BlockRow {
     Block block;
     bool has_address = false;
@@ -44,11 +41,7 @@ class StateTable {
   };
 
   void SetSegment(Segment& segment, const Value& key, const Value& value, std::uint64_t offset);
-  [[noreturn]] static void Refuse(const SegmentRow& row, std::string_view what);
-  Listed PlaceBlocks(const SegmentRow& row, AllocatorState& state) const;
-  void CheckSums(const SegmentRow& row, const Listed& listed, Segment& segment);
-  static void CheckOverlap(const SegmentRow& row, const Segment& segment,
-                           const AllocatorState& state);
+  void PlaceBlocks(const Segment& segment, AllocatorState& state) const;
 
   Context& context_;
   std::vector<SegmentRow> segments_;

@@ -27,6 +27,7 @@ class Collector {
       nodes_ = Resolved();
     }
     host_.bad_events += plane_.bad_memory;
+    host_.bad_figures += plane_.bad_figures;
     host_.memory.reserve(host_.memory.size() + plane_.memory.size());
     for (MemoryEvent& event : plane_.memory) {
       if (const auto begin = GetBegin(event.line)) {

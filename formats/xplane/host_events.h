@@ -17,11 +17,12 @@ struct HostEvents {
   std::vector<MemoryEvent> memory;
   SpanTree spans;  // around memory events, across threads; names: rows of `texts`
   std::vector<Step> steps;
-  ByteInterner texts;            // of the space: Space::texts
-  std::uint64_t bad_events = 0;  // memory events without a size, address or usable time
-  std::uint64_t late = 0;        // memory events far from their place among others of their thread
-  bool python = false;           // there are spans of functions of Python
-  bool jax = false;              // there are spans that JAX writes
+  ByteInterner texts;             // of the space: Space::texts
+  std::uint64_t bad_figures = 0;  // of memory events, below 0: left out
+  std::uint64_t bad_events = 0;   // memory events without a size, address or usable time
+  std::uint64_t late = 0;         // memory events far from their place among others of their thread
+  bool python = false;            // there are spans of functions of Python
+  bool jax = false;               // there are spans that JAX writes
 };
 
 // Adds what `plane` holds, and frees what is not needed any more. Throws ReadError.

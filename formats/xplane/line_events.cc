@@ -25,26 +25,35 @@ struct MemoryFigures {
   std::optional<std::int64_t> bytes;
   std::optional<std::int64_t> address;
   std::optional<std::int64_t> available;
-  std::int64_t reserved = 0;
+  std::optional<std::int64_t> reserved = 0;
+  std::uint64_t negative = 0;  // of those that cannot be
 };
 
 void NoteFigure(const KeyedStat& keyed, MemoryEvent& memory, MemoryFigures& figures) {
   const auto figure = [&keyed] { return MakeFigure(keyed.stat); };
+  const auto amount = [&]() -> std::optional<std::int64_t> {
+    const auto found = figure();
+    if (found && *found < 0) {
+      ++figures.negative;
+      return std::nullopt;
+    }
+    return found;
+  };
   switch (keyed.key) {
     case StatKey::kReserved:
-      figures.reserved = figure().value_or(0);
+      figures.reserved = amount();
       break;
     case StatKey::kAllocated:
-      memory.allocated = figure();
+      memory.allocated = amount();
       break;
     case StatKey::kAvailable:
-      figures.available = figure();
+      figures.available = figure();  // below 0 where a limit was exceeded
       break;
     case StatKey::kPeak:
-      memory.peak = figure();
+      memory.peak = amount();
       break;
     case StatKey::kRequested:
-      memory.requested = figure().value_or(0);
+      memory.requested = amount().value_or(0);
       break;
     case StatKey::kBytes:
       figures.bytes = figure();
@@ -170,7 +179,8 @@ void LineEvents::AddMemory(const LineEvent& event, std::span<const KeyedStat> st
     NoteText(keyed, memory);
     NoteFigure(keyed, memory, figures);
   }
-  const auto& [bytes, address, available, reserved] = figures;
+  const auto& [bytes, address, available, reserved, negative] = figures;
+  plane_.bad_figures += negative;
   if (!bytes || *bytes < 0 || !address) {
     ++plane_.bad_memory;
     return;
@@ -178,8 +188,8 @@ void LineEvents::AddMemory(const LineEvent& event, std::span<const KeyedStat> st
   const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
   memory.bytes = allocation ? *bytes : SaturatingSubtract(0, *bytes);
   memory.address = static_cast<std::uint64_t>(*address);
-  if (memory.allocated && available && *available >= 0) {
-    memory.capacity = SaturatingAdd(SaturatingAdd(*memory.allocated, *available), reserved);
+  if (memory.allocated && available && *available >= 0 && reserved) {
+    memory.capacity = SaturatingAdd(SaturatingAdd(*memory.allocated, *available), *reserved);
   }
   CheckRows(plane_.memory.size());
   memory.line = static_cast<std::uint32_t>(plane_.lines.size());

@@ -256,6 +256,10 @@ class HistoryMaker {
 
 History MakeHistory(RecordingBuilder& builder, const HostEvents& host, const Causes& causes,
                     const Join& join, std::int64_t start_ns, JoinFigures& figures) {
+  builder.AddDiagnostic(Severity::kDamage, "negative_figure",
+                        "figures of memory events (bytes allocated, reserved or requested, peaks) "
+                        "below 0: left out",
+                        host.bad_figures);
   return HistoryMaker(builder, host, causes, join, start_ns, figures).Make();
 }
 

@@ -71,6 +71,7 @@ struct Plane {
   SpanTree spans;                   // likewise; names: keys of event_names
   std::uint64_t late = 0;           // memory events far from their place: without a stack
   std::uint64_t bad_memory = 0;     // those without a size or an address: left out
+  std::uint64_t bad_figures = 0;    // figures of memory events below 0: left out
   KeyMap<std::uint32_t, std::string> event_names;
   KeyMap<std::uint32_t, std::string> stat_names;
   std::vector<Stat> stats;  // of the plane, without texts

@@ -60,6 +60,18 @@ def main():
     (folder / "trace.json").write_text(json.dumps({**head, "traceEvents": t.events, "traceName": "trace.json"}, indent=1))
     (folder / "bare.json").write_text(json.dumps([e for e in t.events if e.get("cat") != "python_function"]))
     (folder / "no_memory.json").write_text(json.dumps({**head, "traceEvents": [e for e in t.events if e["ph"] != "i"]}))
+    c = Trace()
+    for device, first, second in ((0, 4096, 8192), (1, 4096, 8192)):
+        c.span("cpu_op", "aten::empty", 100, 200)
+        c.memory(150, 0x7F0000000000, first, device)
+        c.span("cpu_op", "aten::zeros", 300, 400)
+        c.memory(350, 0x7F0000010000, second, device)
+        c.memory(500, 0x7F0000000000, -first, device)
+        c.memory(600, 0x7F0000020000, 512, device)
+    changed = [e for e in c.events if e.get("args", {}).get("Bytes") == 8192]
+    changed[0]["args"]["Bytes"] = 16384
+    changed[1]["args"]["Bytes"] = 1 << 40
+    (folder / "contradicts.json").write_text(json.dumps({**head, "traceEvents": c.events}))
 
 
 main()

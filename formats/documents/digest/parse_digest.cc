@@ -56,6 +56,21 @@ class Members {
     Demand(At(key).IsInt64(), key, "is not an integer");
     return At(key).GetInt64();
   }
+  // Bytes of which there are none or some; `negative`: or less, as in the difference of two
+  // profiles.
+  [[nodiscard]] std::int64_t Bytes(const char* key, bool negative = false) const {
+    const std::int64_t bytes = Integer(key);
+    Demand(negative || bytes >= 0, key, "is below 0");
+    return bytes;
+  }
+  [[nodiscard]] std::optional<std::int64_t> PerhapsBytes(const char* key) const {
+    return At(key).IsNull() ? std::nullopt : std::optional(Bytes(key));
+  }
+  // The number of an event; -1 where it is none.
+  [[nodiscard]] std::int64_t Event(const char* key) const {
+    Demand(Integer(key) >= -1, key, "is no number of an event");
+    return Integer(key);
+  }
   [[nodiscard]] std::optional<std::int64_t> Perhaps(const char* key) const {
     return At(key).IsNull() ? std::nullopt : std::optional(Integer(key));
   }
@@ -79,10 +94,11 @@ class Members {
     Demand(At(key).Size() <= most, key, fmt::format("has more than {} elements", most));
     return At(key);
   }
-  [[nodiscard]] std::vector<std::int64_t> Integers(const char* key, std::size_t most) const {
+  [[nodiscard]] std::vector<std::int64_t> BytesList(const char* key, std::size_t most) const {
     std::vector<std::int64_t> values;
     for (const Json& json : List(key, most).GetArray()) {
       Demand(json.IsInt64(), key, "holds something that is not an integer");
+      Demand(json.GetInt64() >= 0, key, "holds something below 0");
       values.push_back(json.GetInt64());
     }
     return values;
@@ -99,36 +115,36 @@ class Members {
 DigestDevice GetDevice(const Members& in) {
   return {.name = in.Text("name"),
           .device = in.Device("device"),
-          .capacity = in.Perhaps("capacity"),
+          .capacity = in.PerhapsBytes("capacity"),
           .events = in.Count("events"),
           .overflowed = in.Bool("overflowed"),
           .begin = in.Time("begin_ns"),
           .last = in.Time("last_ns"),
-          .base = in.Integer("base"),
-          .peak = in.Integer("peak"),
-          .peak_event = in.Integer("peak_event"),
+          .base = in.Bytes("base"),
+          .peak = in.Bytes("peak"),
+          .peak_event = in.Event("peak_event"),
           .peak_time = in.Time("peak_ns"),
-          .end = in.Integer("end"),
-          .reserved_peak = in.Integer("reserved_peak"),
-          .reserved_end = in.Integer("reserved_end")};
+          .end = in.Bytes("end"),
+          .reserved_peak = in.Bytes("reserved_peak"),
+          .reserved_end = in.Bytes("reserved_end")};
 }
 
 DigestOom ReadOom(const Members& in) {
   return {.device = in.Device("device"),
-          .event = in.Integer("event"),
+          .event = in.Event("event"),
           .time = in.Time("ns"),
-          .requested_bytes = in.Integer("asked"),
-          .free = in.Perhaps("free"),
-          .live = in.Integer("live"),
-          .reserved = in.Integer("reserved")};
+          .requested_bytes = in.Bytes("asked"),
+          .free = in.PerhapsBytes("free"),
+          .live = in.Bytes("live"),
+          .reserved = in.Bytes("reserved")};
 }
 
 DigestGrid MakeGrid(const Members& in) {
   Demand(in.Count("shift") <= kMaxShift, "shift", "is too large");
   DigestGrid grid{.first = in.Integer("first"),
                   .shift = static_cast<unsigned>(in.Count("shift")),
-                  .live = in.Integers("live", kMaxDigestBins),
-                  .reserved = in.Integers("reserved", kMaxDigestBins)};
+                  .live = in.BytesList("live", kMaxDigestBins),
+                  .reserved = in.BytesList("reserved", kMaxDigestBins)};
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() >> grid.shift;
   constexpr auto kBins = static_cast<std::int64_t>(kMaxDigestBins);
   Demand(grid.first >= -most && grid.first <= most && most - grid.first >= kBins, "first",
@@ -138,19 +154,19 @@ DigestGrid MakeGrid(const Members& in) {
   return grid;
 }
 
-void ReadRows(const Members& in, Digest& digest) {
+void ReadRows(const Members& in, bool difference, Digest& digest) {
   for (const Json& json : in.List("rows", kMaxDigestRows).GetArray()) {
     const Members row(json);
     digest.rows.push_back({.name = row.Text("name"),
                            .file = row.Text("file"),
-                           .peak = row.Integer("peak"),
-                           .end = row.Integer("end")});
+                           .peak = row.Bytes("peak", difference),
+                           .end = row.Bytes("end", difference)});
   }
   const Members cut(in.At("cut"));
   digest.cut_rows = cut.Count("rows");
-  digest.cut_peak = cut.Integer("peak");
-  digest.cut_end = cut.Integer("end");
-  digest.cut_largest = cut.Integer("largest");
+  digest.cut_peak = cut.Bytes("peak", difference);
+  digest.cut_end = cut.Bytes("end", difference);
+  digest.cut_largest = cut.Bytes("largest", difference);
 }
 
 void ReadMaps(const Members& in, Digest& digest) {
@@ -183,9 +199,10 @@ void ReadAll(const Members& in, Digest& digest) {
   digest.rank = in.Text("rank");
   digest.since_epoch = in.Bool("unix");
   ReadDevices(in, digest);
-  digest.peak = in.Integer("peak");
-  digest.end = in.Integer("end");
-  ReadRows(in, digest);
+  const bool difference = !digest.fullest;  // it may be one: there is no history
+  digest.peak = in.Bytes("peak", difference);
+  digest.end = in.Bytes("end", difference);
+  ReadRows(in, difference, digest);
   for (const Json& json : in.List("ooms", kMaxDigestOoms).GetArray()) {
     digest.ooms.push_back(ReadOom(Members(json)));
   }

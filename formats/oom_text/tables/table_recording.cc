@@ -92,6 +92,7 @@ class ProgramSamples {
     types.push_back(type("space", "bytes", memtool::Role::kBytes));
     const StringId default_type = types.back().type;
     builder_.StartProfile(std::move(types), default_type);
+    builder_.SamplesAreAmounts();
     for (const OomBuffer& buffer : program_.buffers) {
       AddBuffer(buffer);
     }
@@ -306,16 +307,15 @@ class PoolHistory {
       if (next) {
         state_.segments.push_back(
             {.address = chunk.address,
+             .allocated = kSumOfBlocks,
+             .active = kSumOfBlocks,
+             .requested = kSumOfBlocks,
              .device = device_,
              .stack = {},
              .first_block = static_cast<std::uint32_t>(state_.blocks.size())});
       }
       Segment& segment = state_.segments.back();
       segment.size = SaturatingAdd(segment.size, chunk.size);
-      if (chunk.in_use) {
-        segment.allocated = SaturatingAdd(segment.allocated, chunk.size);
-      }
-      segment.active = segment.requested = segment.allocated;
       ++segment.block_count;
       state_.blocks.push_back(
           {.address = chunk.address,

@@ -124,7 +124,7 @@ class StateSum {
     for (const Block& block : blocks) {
       if (block.state != BlockState::kInactive) {
         listed = SaturatingAdd(listed, block.size);
-        requested_ = SaturatingAdd(requested_, std::min(block.requested, block.size));
+        requested_ = SaturatingAdd(requested_, block.requested);
       }
     }
     reserved_ = SaturatingAdd(reserved_, segment.size);

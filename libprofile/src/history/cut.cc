@@ -105,6 +105,9 @@ class Cutter {
     const bool replayed = range.last + 1 < static_cast<std::int64_t>(trace.event_count);
     const std::vector<LiveBlock> live = replay.LiveAt(range.last);
     Complete(at.state.blocks, live, replayed);
+    if (replayed) {
+      MakeRoom(at.state);
+    }
     Complete(at.unplaced, live, replayed);
     cut.unplaced_blocks += at.unplaced_blocks;
     cut.unplaced_bytes = SaturatingAdd(cut.unplaced_bytes, at.unplaced_bytes);
@@ -113,6 +116,9 @@ class Cutter {
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       Segment segment = at.state.segments[i];
       segment.first_block += base;
+      if (replayed) {  // their blocks have changed, and fill them
+        segment.allocated = segment.active = segment.requested = kSumOfBlocks;
+      }
       cut.estimated_segments += at.estimated[i] != 0 ? 1 : 0;
       state_.segments.push_back(segment);
     }
@@ -145,9 +151,30 @@ class Cutter {
     }
   }
 
+  // Where a trace with holes has more live at an address than a block holds, the block takes what
+  // it needs of the free one behind it.
+  static void MakeRoom(AllocatorState& state) {
+    for (const Segment& segment : state.segments) {
+      const auto blocks = std::span(state.blocks).subspan(segment.first_block, segment.block_count);
+      for (std::size_t i = 1; i < blocks.size(); ++i) {
+        Block& block = blocks[i - 1];
+        Block& next = blocks[i];
+        const std::int64_t needed = SaturatingSubtract(block.requested, block.size);
+        if (needed > 0 && block.state != BlockState::kInactive &&
+            next.state == BlockState::kInactive) {
+          const std::int64_t taken = std::min(needed, next.size);
+          block.size = SaturatingAdd(block.size, taken);
+          next.address += static_cast<std::uint64_t>(taken);
+          next.size = SaturatingSubtract(next.size, taken);
+        }
+      }
+    }
+  }
+
   // A segment around one block that lies in none; it ends where the next block or segment begins.
   void AddStandIn(const Trace& trace, const StateAtMoment& at, std::size_t row) {
     Block block = at.unplaced[row];
+    block.size = std::max(block.size, block.requested);
     const auto limit = [&block](std::uint64_t next) {
       if (next > block.address && next - block.address < static_cast<std::uint64_t>(block.size)) {
         block.size = static_cast<std::int64_t>(next - block.address);

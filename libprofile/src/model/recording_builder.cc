@@ -10,6 +10,8 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/clamped_sums.h"
+#include "model/check_figures.h"
+#include "model/check_state.h"
 
 namespace memtool {
 
@@ -112,8 +114,26 @@ std::optional<Error> CheckBreakdowns(const Recording& recording, const History& 
   return std::nullopt;
 }
 
+// An event is of one trace.
+bool ShareEvents(const History& history) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;  // first → count
+  for (const Trace& trace : history.traces) {
+    if (trace.event_count > 0) {
+      runs.emplace_back(trace.first_event, trace.event_count);
+    }
+  }
+  std::sort(runs.begin(), runs.end());
+  const auto share = [](const auto& a, const auto& b) { return b.first - a.first < a.second; };
+  return std::adjacent_find(runs.begin(), runs.end(), share) != runs.end();
+}
+
 std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
   const std::size_t domains = history.domains.size();
+  for (const MemoryDomain& domain : history.domains) {
+    if (domain.parent.valid() && domain.parent.value() >= domains) {
+      return Inconsistent("a ledger refers to a parent out of range");
+    }
+  }
   for (const Trace& trace : history.traces) {
     if (trace.first_event > history.events.size() ||
         trace.event_count > history.events.size() - trace.first_event ||
@@ -123,6 +143,17 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
     if (trace.preexisting_bytes < 0 || trace.preexisting_reserved < 0 ||
         trace.listed_before > trace.event_count) {
       return Inconsistent("what was there before a trace is negative, or more than its events");
+    }
+    if (trace.agreeing_changes > trace.checked_changes) {
+      return Inconsistent("more changes of a trace agree than were compared");
+    }
+  }
+  if (ShareEvents(history)) {
+    return Inconsistent("traces share events");
+  }
+  for (const AddressRange& range : history.mapped) {
+    if (range.event >= history.events.size() || range.size < 0) {
+      return Inconsistent("a mapped range refers to an event out of range, or is negative");
     }
   }
   for (const Event& event : history.events) {
@@ -142,7 +173,7 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
   return CheckBreakdowns(recording, history);
 }
 
-std::optional<Error> CheckState(const Recording& recording, const AllocatorState& state) {
+std::optional<Error> CheckStateReferences(const Recording& recording, const AllocatorState& state) {
   const std::size_t streams = recording.history ? recording.history->streams.size() : 1;
   for (const Segment& segment : state.segments) {
     if (segment.stream >= streams) {
@@ -270,6 +301,38 @@ void RecordingBuilder::SetUnknownSizes(std::vector<std::uint32_t> samples) {
   recording_.profile->unknown_size = std::move(samples);
 }
 
+std::optional<Error> RecordingBuilder::CheckReferences() const {
+  const std::span<const LocationId> in_stacks = recording_.stacks.items();
+  if (const auto at = FirstBeyond(in_stacks, recording_.locations.size()); at != in_stacks.size()) {
+    return Inconsistent(fmt::format("a stack refers to location row {}, which does not exist",
+                                    in_stacks[at].value()));
+  }
+  auto error = CheckSymbols(recording_);
+  if (!error && recording_.profile) {
+    error = CheckProfile(recording_, *recording_.profile);
+  }
+  if (!error && recording_.history) {
+    error = CheckHistory(recording_, *recording_.history);
+  }
+  if (!error && recording_.state) {
+    error = CheckStateReferences(recording_, *recording_.state);
+  }
+  return error;
+}
+
+// Once the references are sound.
+std::optional<Error> RecordingBuilder::CheckFigures() {
+  std::vector<Diagnostic>& diagnostics = recording_.diagnostics;
+  if (history_) {
+    CheckLedgers(*history_, diagnostics);
+  }
+  CheckCounters(recording_.counters, diagnostics);
+  if (recording_.profile && amounts_) {
+    CheckRequested(*recording_.profile, diagnostics);
+  }
+  return state_ ? CheckState(*state_, segment_offsets_, diagnostics) : std::nullopt;
+}
+
 Result<Recording> RecordingBuilder::Finish() && {
   constexpr std::size_t kMaxRows = std::numeric_limits<std::uint32_t>::max() - 1;
   for (const std::size_t rows : {recording_.strings.size(), recording_.lines.size(),
@@ -279,28 +342,11 @@ Result<Recording> RecordingBuilder::Finish() && {
       return Fail(ErrorCode::kLimit, "more than 4,294,967,294 rows in one table");
     }
   }
-  const std::span<const LocationId> in_stacks = recording_.stacks.items();
-  if (const auto at = FirstBeyond(in_stacks, recording_.locations.size()); at != in_stacks.size()) {
-    return Fail(Inconsistent(fmt::format("a stack refers to location row {}, which does not exist",
-                                         in_stacks[at].value())));
-  }
-  if (auto error = CheckSymbols(recording_)) {
+  if (auto error = CheckReferences()) {
     return Fail(*std::move(error));
   }
-  if (recording_.profile) {
-    if (auto error = CheckProfile(recording_, *recording_.profile)) {
-      return Fail(*std::move(error));
-    }
-  }
-  if (recording_.history) {
-    if (auto error = CheckHistory(recording_, *recording_.history)) {
-      return Fail(*std::move(error));
-    }
-  }
-  if (recording_.state) {
-    if (auto error = CheckState(recording_, *recording_.state)) {
-      return Fail(*std::move(error));
-    }
+  if (auto error = CheckFigures()) {
+    return Fail(*std::move(error));
   }
   if (!HistorySumsFit(recording_)) {
     NoteClampedSums(recording_.diagnostics);

@@ -212,7 +212,7 @@ void AddFacts(const Recording& recording, Digest& digest) {
   }
   std::map<std::string, std::uint64_t> codes;
   for (const Diagnostic& diagnostic : recording.diagnostics) {
-    codes[diagnostic.code] += diagnostic.count;
+    codes[ToUtf8(diagnostic.code)] += diagnostic.count;
   }
   digest.diagnostics.assign(codes.begin(), codes.end());
 }

@@ -35,3 +35,10 @@ write("free.json", [
     segment(0x7F0500000000, [10, -20], segment_pool_id=[2, 0]),
 ])
 write("unlisted.json", [segment(0x7F0000000000, [5], total_size=20 * MIB)])
+
+# What cannot be: a block of which more was asked for than it has, and sums that are not those of the blocks.
+small, sums = segment(0x7F0000000000, [5, -14, 1]), segment(0x7F0100000000, [3, -16, 1])
+small["blocks"][0]["requested_size"] = 1 << 40
+sums["requested_size"] = 1 << 40
+sums["blocks"][0]["state"] = "active_pending_free"
+write("asked_too_much.json", [small, sums])

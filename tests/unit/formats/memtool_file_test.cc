@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -104,7 +106,7 @@ Recording Everything() {
                          .count = UINT64_MAX});
   builder.AddDiagnostic({.severity = Severity::kNote, .code = "", .message = ""});
   builder.AddBlindSpot("what", "why");
-  builder.AddCounter({.kind = CounterKind::kDeviceFreeLowest, .device = INT32_MIN, .value = -7});
+  builder.AddCounter({.kind = CounterKind::kDeviceFreeLowest, .device = INT32_MIN, .value = 7});
   builder.AddSetting("name", std::string("v\0l", 3));
   builder.AddMapping({UINT64_MAX, 2, 3, text("lib.so"), text("\xff\xfe"), true, false, true, true});
   const FunctionId function = builder.AddFunction({text("f"), text("_Zf"), StringId(), INT64_MIN});
@@ -125,7 +127,7 @@ Recording Everything() {
   History history;
   history.domains = {{"segments", 3, DomainKind::kVmm, DomainLevel::kDriver, DomainId(), INT64_MAX},
                      {"", -1, DomainKind::kCpu, DomainLevel::kUser, DomainId(0U), 0}};
-  history.traces = {{3, "t", 1, 2, DomainId(1U), DomainId(0U), true, 5, 6, 1, 8, 7, -3},
+  history.traces = {{3, "t", 1, 2, DomainId(1U), DomainId(0U), true, 5, 6, 1, 8, 7, 3},
                     {-1, "", 0, 0, DomainId(0U), DomainId(0U), false, 0, 0, 0, 0, 0, {}}};
   history.streams = {0, UINT64_MAX};
   history.events = {{UINT64_MAX, 10, kNoTime, stack, 1, 1, Action::kAlloc},
@@ -143,9 +145,11 @@ Recording Everything() {
   history.clock = Clock::kRelative;
   builder.SetHistory(std::move(history));
   AllocatorState state;
-  state.segments = {{UINT64_MAX, 1, 2, 3, 4, 5, 1, stack, 0, 2, true, true, 8, UINT64_MAX, true}};
-  state.blocks = {{1, 2, -3, stack, BlockState::kActive},
-                  {UINT64_MAX, 5, 6, StackId(), BlockState::kPendingFree}};
+  state.segments = {
+      {UINT64_MAX - 20, 20, 12, 17, 8, 5, 1, stack, 0, 3, true, true, 8, UINT64_MAX, true}};
+  state.blocks = {{UINT64_MAX - 20, 12, 5, stack, BlockState::kActive},
+                  {UINT64_MAX - 8, 5, 3, StackId(), BlockState::kPendingFree},
+                  {UINT64_MAX - 3, 3, 2, stack, BlockState::kInactive}};
   builder.SetState(std::move(state));
   auto recording = std::move(builder).Finish();
   EXPECT_TRUE(recording);
@@ -321,6 +325,39 @@ TEST(MemtoolFile, RefusesWhatContradictsItself) {
   for (const Case& one : cases) {
     EXPECT_THAT(ToString(Refused(one.bytes)), HasSubstr(one.message));
   }
+}
+
+// The builder would not make them: what is written is not what it checked.
+TEST(MemtoolFile, IsCheckedAsAnyOtherInput) {
+  const auto written = [](const std::function<void(Recording&)>& damage) {
+    Recording recording = Everything();
+    damage(recording);
+    return WrittenBytes(std::move(recording));
+  };
+  const auto with_state = [&](const std::function<void(AllocatorState&)>& damage) {
+    return written([&](Recording& recording) {
+      AllocatorState state = *recording.state;
+      damage(state);
+      recording.state = std::make_shared<const AllocatorState>(std::move(state));
+    });
+  };
+  EXPECT_THAT(ToString(Refused(with_state([](AllocatorState& s) { s.segments[0].size = -20; }))),
+              HasSubstr("contradicts itself"));
+  EXPECT_THAT(ToString(Refused(with_state([](AllocatorState& s) { s.blocks[2].size = 4; }))),
+              HasSubstr("a block lies beyond its end"));
+  EXPECT_THAT(ToString(Refused(with_state([](AllocatorState& s) { s.segments[0].active = 21; }))),
+              HasSubstr("more of it is in use than it has"));
+  const auto small = ReadBack(with_state([](AllocatorState& s) { s.blocks[0].requested = 13; }));
+  ASSERT_TRUE(small) << ToString(small.error());
+  EXPECT_EQ(small->state->blocks[0].requested, 12);
+  EXPECT_EQ(small->diagnostics.back().code, "segments_with_small_blocks");
+  const auto ledger = ReadBack(written([](Recording& recording) {
+    History history = *recording.history;
+    history.domains[0].capacity = -1;
+    recording.history = std::make_shared<const History>(std::move(history));
+  }));
+  ASSERT_TRUE(ledger) << ToString(ledger.error());
+  EXPECT_FALSE(ledger->history->domains[0].capacity.has_value());
 }
 
 // A few bytes that stand for gigabytes.

@@ -73,7 +73,7 @@ class RandomEvents {
       free_.pop_back();
       return address;
     }
-    return next_address_ += 512;
+    return next_address_ += 1024;
   }
   void Put(Action action, std::uint64_t key, std::int64_t size, StackId stack) {
     events_.push_back({.key = key, .size = size, .stack = stack, .action = action});
@@ -162,8 +162,22 @@ History BuildHistory(std::vector<Event> events) {
 }
 
 AllocatorState InOneSegment(std::vector<Block> blocks, std::int64_t size) {
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block& a, const Block& b) { return a.address < b.address; });
   const auto count = static_cast<std::uint32_t>(blocks.size());
-  return {.segments = {{.size = size, .device = 0, .stack = {}, .block_count = count}},
+  const std::uint64_t address = blocks.empty() ? 0 : blocks.front().address;
+  if (!blocks.empty()) {
+    const std::uint64_t last = blocks.back().address - address;
+    size = std::max(size, static_cast<std::int64_t>(last) + blocks.back().size);
+  }
+  return {.segments = {{.address = address,
+                        .size = size,
+                        .allocated = kSumOfBlocks,
+                        .active = kSumOfBlocks,
+                        .requested = kSumOfBlocks,
+                        .device = 0,
+                        .stack = {},
+                        .block_count = count}},
           .blocks = std::move(blocks)};
 }
 

@@ -213,8 +213,8 @@ TEST(JoinDriver, HostileAddresses) {
                {.address = 0, .size = INT64_MAX, .begin = kStart + 1}});
   FrameworkSegments framework;
   ASSERT_TRUE(framework.Add("s",
-                            MakeSnapshot({SegmentAt(UINT64_MAX - 5, INT64_MAX),
-                                          SegmentAt(0, INT64_MAX), SegmentAt(5, -7)},
+                            MakeSnapshot({SegmentAt(UINT64_MAX - 5, 5), SegmentAt(0, INT64_MAX),
+                                          SegmentAt(std::uint64_t{1} << 63U, INT64_MAX - 7)},
                                          kStart + kSecond),
                             {}, ""));
   const auto join = JoinWith(framework, log);

@@ -58,6 +58,9 @@ class Simulation {
     for (const auto& [address, sim] : states_.back()) {
       Segment segment{.address = address,
                       .size = sim.size,
+                      .allocated = kSumOfBlocks,
+                      .active = kSumOfBlocks,
+                      .requested = kSumOfBlocks,
                       .device = 0,
                       .stack = {},
                       .first_block = static_cast<std::uint32_t>(state.blocks.size()),
@@ -65,7 +68,6 @@ class Simulation {
                       .small = sim.small};
       for (const auto& [at, block] : sim.blocks) {
         state.blocks.push_back({at, block.size, block.requested, {}, block.state});
-        segment.active += block.state == BlockState::kInactive ? 0 : block.size;
       }
       state.segments.push_back(segment);
     }
@@ -264,7 +266,9 @@ TEST(AllocatorState, ExpandableSegments) {
   event(Action::kSegmentUnmap, kBase + 20 * kStateMiB, 20 * kStateMiB);  // 3
   const Segment head{.address = kBase,
                      .size = 20 * kStateMiB,
-                     .active = 1024,
+                     .allocated = kSumOfBlocks,
+                     .active = kSumOfBlocks,
+                     .requested = kSumOfBlocks,
                      .device = 0,
                      .stack = {},
                      .first_block = 0,
@@ -272,7 +276,6 @@ TEST(AllocatorState, ExpandableSegments) {
                      .expandable = true};
   Segment tail = head;
   tail.address = kBase + 40 * kStateMiB;
-  tail.active = 0;
   tail.first_block = 2;
   tail.block_count = 1;
   const AllocatorState state{

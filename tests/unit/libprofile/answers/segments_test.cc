@@ -44,7 +44,7 @@ Recording ThreeSegments() {
   AllocatorState state{.segments = {{.size = 40 * kSegmentMiB,
                                      .allocated = 6 * kSegmentMiB,
                                      .active = 8 * kSegmentMiB,
-                                     .requested = 6 * kSegmentMiB,
+                                     .requested = 8 * kSegmentMiB,
                                      .block_count = 5},
                                     {.size = 20 * kSegmentMiB,
                                      .allocated = 20 * kSegmentMiB,

@@ -114,7 +114,7 @@ Recording RandomGrowth(std::uint32_t seed, int events) {
     live.push_back({1'000'000 + i, 100 + static_cast<std::int64_t>(i)});  // freed later, or never
   }
   maker.Ghost(2'000'000, 77, 0);
-  maker.Ghost(2'000'001, 33, 4);
+  maker.Ghost(2'000'100, 33, 4);
   maker.Standing(seed % 2 == 0 ? 0 : 555);
   for (int i = 0; i < events; ++i) {
     if (live.size() > 30 || (!live.empty() && random() % 2 == 0)) {

@@ -1,15 +1,23 @@
-// The one way to make a Recording: add rows, then Finish(), which checks every reference once.
+// The one way to make a Recording: add rows, then Finish(), which checks every reference and every
+// figure once, whoever gave them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/model/recording.h"
 
 namespace memtool {
+
+// In place of a segment's allocated, active or requested bytes: those of its blocks.
+inline constexpr std::int64_t kSumOfBlocks = -1;
 
 class RecordingBuilder {
  public:
@@ -58,6 +66,8 @@ class RecordingBuilder {
                   std::vector<RowVector<std::int64_t>> values);
   void AddSample(StackId stack, LabelSetId labels, std::span<const std::int64_t> values);
   void SetUnknownSizes(std::vector<std::uint32_t> samples);
+  // The samples are no differences: Finish() checks that none asked for more than it got.
+  void SamplesAreAmounts() { amounts_ = true; }
   [[nodiscard]] const Profile& profile() const { return *recording_.profile; }
   [[nodiscard]] std::size_t function_count() const { return recording_.functions.size(); }
   [[nodiscard]] const Function& function(FunctionId id) const {
@@ -68,10 +78,12 @@ class RecordingBuilder {
 
   // Takes over whole tables; Finish() checks them.
   void SetHistory(History history) {
-    recording_.history = std::make_shared<const History>(std::move(history));
+    recording_.history = history_ = std::make_shared<History>(std::move(history));
   }
-  void SetState(AllocatorState state) {
-    recording_.state = std::make_shared<const AllocatorState>(std::move(state));
+  // `offsets`: where in the input each segment is, for what is said of it.
+  void SetState(AllocatorState state, std::vector<std::uint64_t> offsets = {}) {
+    recording_.state = state_ = std::make_shared<AllocatorState>(std::move(state));
+    segment_offsets_ = std::move(offsets);
   }
   void AddCounter(const Counter& counter) { recording_.counters.push_back(counter); }
   void AddSetting(std::string name, std::string value);
@@ -79,12 +91,21 @@ class RecordingBuilder {
   void ReserveLocations(std::size_t locations, std::size_t lines);
   void ReserveStacks(std::size_t stacks, std::size_t locations);
 
-  // Errors: kMalformed for a reference out of range or columns of unequal length, kLimit when a
-  // table has outgrown its 32-bit ids.
+  // Errors: kMalformed for a reference out of range, columns of unequal length or a state that
+  // contradicts itself, kLimit when a table has outgrown its 32-bit ids. A figure that cannot be
+  // and that nothing else rests on is left out, with a diagnostic of damage.
   Result<Recording> Finish() &&;
 
  private:
+  std::optional<Error> CheckReferences() const;
+  std::optional<Error> CheckFigures();
+
   Recording recording_;
+  // What was set here, and not yet finished by another builder.
+  std::shared_ptr<History> history_;
+  std::shared_ptr<AllocatorState> state_;
+  std::vector<std::uint64_t> segment_offsets_;
+  bool amounts_ = false;
   RowMap label_index_;  // by hash
 };
 

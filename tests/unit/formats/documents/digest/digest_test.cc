@@ -1,8 +1,11 @@
 #include "memtool/formats/digest.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
 namespace memtool::formats {
 namespace {
@@ -25,7 +28,7 @@ Digest Full() {
                      .overflowed = true,
                      .begin = 5,
                      .last = 9,
-                     .base = -1,
+                     .base = 1,
                      .peak = std::numeric_limits<std::int64_t>::max(),
                      .peak_event = 3,
                      .peak_time = 7,
@@ -36,7 +39,7 @@ Digest Full() {
   digest.fullest = 0;
   digest.peak = 10;
   digest.end = 11;
-  digest.rows = {{"f", "m.py", 1, 2}, {"\x1b[0m\u202e", "", -5, 0}};
+  digest.rows = {{"f", "m.py", 1, 2}, {"\x1b[0m\u202e", "", 5, 0}};
   digest.cut_rows = 3;
   digest.cut_peak = 4;
   digest.cut_end = 5;
@@ -84,11 +87,31 @@ TEST(Digest, WhatIsWrongIsNamed) {
             "'first' lies beyond all times");
   EXPECT_EQ(with("\"reserved\":[3,4]", "\"reserved\":[3]").error().message,
             "'reserved' has another length than 'live'");
+  for (const char* key : {"capacity", "base", "peak", "end", "reserved_peak", "reserved_end",
+                          "largest", "asked", "free", "live"}) {
+    const std::string from = fmt::format("\"{}\":", key);
+    const char digit = line[line.find(from) + from.size()];
+    const auto negative = digit == '[' ? with(from + "[1", from + "[-1") : with(from, from + "-");
+    ASSERT_FALSE(negative.has_value()) << key;
+    EXPECT_THAT(negative.error().message, testing::HasSubstr("below 0")) << key;
+  }
+  EXPECT_EQ(with("\"peak_event\":3", "\"peak_event\":-2").error().message,
+            "'peak_event' is no number of an event");
   EXPECT_EQ(with("digest/1", "digest/2").error().message,
             "its schema is 'memtool.digest/2', and this version reads memtool.digest/1");
   EXPECT_TRUE(with("\"peak\":10", "\"more\":{},\"peak\":10").has_value());
   EXPECT_FALSE(ParseDigest("[]").has_value());
   EXPECT_FALSE(ParseDigest("").has_value());
+}
+
+// Of an input without a history, which may be the difference of two profiles.
+TEST(Digest, DifferencesMayBeNegative) {
+  Digest digest{.path = "p", .peak = -3, .end = -3, .rows = {{"f", "m.py", -3, -3}}};
+  digest.cut_peak = digest.cut_end = digest.cut_largest = -1;
+  const std::string line = DigestLine(digest);
+  const auto read = ParseDigest(line);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(*read, digest);
 }
 
 }  // namespace
