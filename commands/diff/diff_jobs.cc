@@ -51,7 +51,7 @@ Result<Job> GetJob(const std::string& name, const InputOptions& input, Streams& 
     JobFile& file = files[digest.path];
     file = {.path = digest.path, .device = FullestDevice(digest), .problem = digest.problem};
     if (of_digests && file.problem.empty()) {
-      auto path = FileOfDigest(digest, name);
+      auto path = FileOfDigest(digest, name, input.digested_files());
       file.problem = path ? "" : ToString(path.error());
       file.path = path ? *std::move(path) : file.path;
     }

@@ -17,49 +17,88 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<std::string> Found(const std::string& path, const std::string& digests) {
+bool IsBelow(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+// The path, below `folder`, that a digest's path leads to, or why there is none.
+Result<std::string> FindBelow(const fs::path& folder, const fs::path& named) {
   std::error_code error;
-  if (fs::exists(path, error)) {
-    return path;
+  const fs::path top = fs::canonical(folder.empty() ? "." : folder, error);
+  if (error) {
+    return Fail(ErrorCode::kIo,
+                fmt::format("cannot be looked for in '{}': {}", folder.string(), error.message()));
   }
-  const fs::path beside = fs::path(digests).parent_path() / path;
-  if (fs::path(path).is_relative() && fs::exists(beside, error)) {
-    return beside.string();
+  bool outside = false;
+  bool link = false;
+  // As the path was given when it was indexed, and from the folder; `/` drops what is before an
+  // absolute path.
+  for (const fs::path& path : {named, folder / named}) {
+    const fs::path real = fs::canonical(path, error);
+    if (error) {
+      continue;
+    }
+    if (IsBelow(real, top)) {
+      return path.string();
+    }
+    outside = true;
+    link = link || IsBelow(fs::absolute(path).lexically_normal(), top);
   }
-  return std::nullopt;
+  if (!outside) {
+    return Fail(ErrorCode::kIo, "is not there");
+  }
+  return Fail(
+      ErrorCode::kIo,
+      fmt::format(fmt::runtime(link ? "is behind a symbolic link that leads out of '{}'"
+                                    : "is not below '{}'"),
+                  top.string()),
+      "--root DIR names the folder that holds the files; memtool ranks answers from digests "
+      "alone");
+}
+
+// A device or a pipe has no end, and its reading may act: nothing is read before all else fits.
+Result<void> CheckBytes(const Digest& digest, const fs::path& file, const formats::Limits& limits) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) {
+    return Fail(ErrorCode::kIo, "is no regular file");
+  }
+  if (fs::file_size(file, error) == digest.bytes && !error) {
+    const auto hash = formats::HashFile(file.string(), limits);
+    MEMTOOL_TRY(hash);
+    if (hash->hex == digest.hash) {
+      return {};
+    }
+  }
+  return Fail(ErrorCode::kIo, "has other bytes now");
+}
+
+Result<std::string> FindFile(const Digest& digest, const std::string& digests,
+                             const DigestedFiles& files) {
+  if (digest.hash.empty()) {
+    return Fail(ErrorCode::kIo, "has no hash to be known by" +
+                                    (digest.problem.empty() ? "" : ": " + digest.problem));
+  }
+  auto file = FindBelow(files.root.empty() ? fs::path(digests).parent_path() : fs::path(files.root),
+                        digest.path);
+  MEMTOOL_TRY(file);
+  MEMTOOL_TRY(CheckBytes(digest, *file, files.limits));
+  return file;
 }
 
 }  // namespace
 
-Result<std::string> FileOfDigest(const Digest& digest, const std::string& digests) {
-  const auto fail = [&](std::string message) {
-    return Fail({.code = ErrorCode::kIo,
-                 .input = digests,
-                 .message = fmt::format("its digest of '{}' stands for a file that {}", digest.path,
-                                        message),
-                 .hint = "memtool ranks answers from digests alone"});
-  };
-  auto path = Found(digest.path, digests);
-  if (!path) {
-    return fail("is not there");
+Result<std::string> FileOfDigest(const Digest& digest, const std::string& digests,
+                                 const DigestedFiles& files) {
+  auto file = FindFile(digest, digests, files);
+  if (!file) {
+    Error error = std::move(file.error());
+    error.input = digests;
+    error.message = fmt::format("its digest of '{}': the file {}", digest.path, error.message);
+    error.hint = error.hint.empty() ? "memtool ranks answers from digests alone" : error.hint;
+    return Fail(std::move(error));
   }
-  // A device or a pipe has no end, and its reading may act. Nothing is read before the size fits.
-  std::error_code error;
-  if (!fs::is_regular_file(*path, error)) {
-    return fail("is no regular file");
-  }
-  if (digest.hash.empty()) {
-    return *std::move(path);
-  }
-  if (fs::file_size(*path, error) != digest.bytes || error) {
-    return fail("has other bytes now");
-  }
-  const auto hash = formats::HashFile(*path);
-  MEMTOOL_TRY(hash);
-  if (hash->hex != digest.hash) {
-    return fail("has other bytes now");
-  }
-  return *std::move(path);
+  return file;
 }
 
 namespace {
@@ -85,19 +124,18 @@ Result<std::vector<Digest>> DigestsIn(const std::string& name, const formats::Li
 }  // namespace
 
 Result<std::vector<std::string>> WithDigestsRead(const std::vector<std::string>& names,
-                                                 const formats::Limits& limits, bool keep_going,
-                                                 Streams& streams) {
+                                                 const DigestedFiles& files, Streams& streams) {
   std::vector<std::string> all;
   for (const std::string& name : names) {
     if (formats::GetStream(name) || !formats::HoldsDigests(name)) {
       all.push_back(name);
       continue;
     }
-    const auto digests = DigestsIn(name, limits);
+    const auto digests = DigestsIn(name, files.limits);
     MEMTOOL_TRY(digests);
     for (const Digest& digest : *digests) {
-      auto file = FileOfDigest(digest, name);
-      if (!file && keep_going) {
+      auto file = FileOfDigest(digest, name, files);
+      if (!file && files.keep_going) {
         Warn(streams, ToString(file.error()) + "; left out");
         continue;
       }

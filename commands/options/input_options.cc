@@ -138,6 +138,8 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
   }
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
   add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
+  add("root", po::value(&digest_root_)->value_name("DIR"),
+      "digests stand for files below DIR, not only for those below their own folder");
   add("si-units", po::bool_switch(&si_units_),
       "in sizes that you give, K, M and G are powers of 1000 instead of 1024");
   add("strict", po::bool_switch(&strict_), "exit 4 when an input was read around damage");
@@ -237,7 +239,7 @@ Result<std::vector<std::string>> InputOptions::GetFiles(const std::vector<std::s
 #ifdef __EMSCRIPTEN__  // a page has the files that it was given, and no others
   return WithFoldersRead(names, keep_going_, streams);
 #else
-  auto files = WithDigestsRead(names, load_.limits, keep_going_, streams);
+  auto files = WithDigestsRead(names, digested_files(), streams);
   MEMTOOL_TRY(files);
   return WithFoldersRead(*files, keep_going_, streams);
 #endif

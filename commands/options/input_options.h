@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "inputs/digested_files.h"
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/whatif/allocator_settings.h"
@@ -51,6 +52,10 @@ class InputOptions {
   [[nodiscard]] std::size_t jobs() const { return jobs_; }
   [[nodiscard]] bool keep_going() const { return keep_going_; }
   [[nodiscard]] bool strict() const { return strict_; }
+  // The files that digests may stand for.
+  [[nodiscard]] DigestedFiles digested_files() const {
+    return {.root = digest_root_, .limits = load_.limits, .keep_going = keep_going_};
+  }
   // How sizes on the command line are read.
   [[nodiscard]] SizeBase size_base() const { return si_units_ ? SizeBase::kSi : SizeBase::kBinary; }
   // Rows to print, when --limit N was given.
@@ -70,6 +75,7 @@ class InputOptions {
   std::size_t jobs_ = 0;
   bool keep_going_ = false;
   bool strict_ = false;
+  std::string digest_root_;
   bool with_rows_ = true;
   bool si_units_ = false;
   bool takes_card_limit_ = false;

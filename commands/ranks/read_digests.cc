@@ -64,10 +64,10 @@ ReadFile ReadOne(const std::string& path, const std::string& name,
     return Problem({.path = name}, source.error());
   }
   const auto hash = std::make_shared<formats::FileHash>();
-  auto document =
-      formats::Open(formats::MakeHashingSource(*std::move(source), hash), name, options);
-  if (hash->hex.empty()) {
-    auto again = formats::HashFile(path);
+  auto document = formats::Open(
+      formats::MakeHashingSource(*std::move(source), hash, options.limits), name, options);
+  if (hash->hex.empty() && !formats::GetStream(path)) {
+    auto again = formats::HashFile(path, options.limits);
     if (!again) {
       return Problem({.path = name}, again.error());
     }

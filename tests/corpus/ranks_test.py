@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -124,7 +125,8 @@ def stand_for_files(memtool, work):
 
 def hostile(memtool, work):
     """Digests may come from anywhere."""
-    good = run(memtool, "index", *[make_one(work)])
+    make(1, work / "one", "--stages", 1)
+    good = run(memtool, "index", next((work / "one").rglob("*.pickle")))
     digest = json.loads(good)
     path = work / "hostile.jsonl"
 
@@ -157,9 +159,60 @@ def hostile(memtool, work):
         refused("cut", good[:end])
 
 
-def make_one(work):
-    make(1, work / "one", "--stages", 1)
-    return next((work / "one").rglob("*.pickle"))
+def open_nothing_else(memtool, work):
+    """A digest opens no file but a regular one, of its size and hash, below its folder or --root."""
+    job, outside = work / "below", work / "outside"
+    (job / "deep").mkdir(parents=True)
+    outside.mkdir()
+    file, away = job / "deep/a.pickle", outside / "b.pickle"
+    for path in (file, away):
+        shutil.copy(next((work / "one").rglob("*.pickle")), path)
+    digest = json.loads(run(memtool, "index", file))
+    size = file.stat().st_size
+    os.mkfifo(job / "pipe")
+    (job / "link.pickle").symlink_to(away)
+    (job / "folder").symlink_to(outside)
+    (job / "inside.pickle").symlink_to("deep/a.pickle")
+    (job / "zero").symlink_to("/dev/zero")
+    listed = job / "listed.jsonl"
+
+    def top(*words, cwd=None, **changed):
+        listed.write_text(json.dumps({**digest, **changed}, separators=(",", ":")) + "\n")
+        done = subprocess.run([memtool, "top", "--format", "csv", listed, *map(str, words)], capture_output=True, timeout=60, cwd=cwd)
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    whole, other = (run(memtool, "top", "--format", "csv", path) for path in (file, away))
+    for what, words, changed in (("as it was given", [], {}), ("absolute", [], {"path": str(file)}),
+                                 ("from the folder", [], {"path": "deep/a.pickle"}),
+                                 ("there and back", [], {"path": "deep/../deep/a.pickle"}),
+                                 ("a link inside", [], {"path": "inside.pickle"}),
+                                 ("--root", ["--root", outside], {"path": str(away)}),
+                                 ("below --root", ["--root", outside], {"path": "b.pickle"}),
+                                 ("a root above", ["--root", work], {"path": "below/link.pickle"})):
+        code, out, err = top(*words, **changed)
+        check(f"a digest's path, {what}", code == 0 and out in (whole, other), err)
+    for what, words, changed, says in (
+            ("no hash", [], {"hash": ""}, "has no hash to be known by"),
+            ("no hash, why", [], {"hash": "", "problem": "cut off"}, "has no hash to be known by: cut off"),
+            ("up and out", [], {"path": "../outside/b.pickle"}, "is not below"),
+            ("absolute, out", [], {"path": str(away)}, "is not below"),
+            ("a name that begins alike", ["--root", job / "deep"], {"path": "../deep/../listed.jsonl"}, "is not below"),
+            ("not below --root", ["--root", outside], {}, "is not below"),
+            ("a link out", [], {"path": "link.pickle"}, "symbolic link"),
+            ("a folder's link out", [], {"path": "folder/b.pickle"}, "symbolic link"),
+            ("a link to a device", [], {"path": "zero"}, "symbolic link"),
+            ("a device", ["--root", "/"], {"path": "/dev/zero", "bytes": 0}, "is no regular file"),
+            ("a pipe", [], {"path": "pipe"}, "is no regular file"),
+            ("a folder", [], {"path": "deep"}, "is no regular file"),
+            ("what the kernel makes up", ["--root", "/"], {"path": "/proc/self/maps"}, "has other bytes now"),
+            ("another size", [], {"bytes": size + 1}, "has other bytes now"),
+            ("another hash", [], {"hash": "0" * 32}, "has other bytes now"),
+            ("more than is hashed", ["--limit", f"unpacked-bytes={size - 1}"], {}, "too many bytes to hash"),
+            ("no root", ["--root", work / "nowhere"], {}, "cannot be looked for")):
+        code, out, err = top(*words, **changed)
+        check(f"a digest's path, {what}", code in (1, 2, 3, 4) and not out and says in err, f"{code} {err}")
+    # To index a stream without an end comes to one.
+    run(memtool, "index", "/dev/zero", code=4)
 
 
 def main():
@@ -171,6 +224,7 @@ def main():
         same_from_digests(args.memtool, Path(work))
         stand_for_files(args.memtool, Path(work))
         hostile(args.memtool, Path(work))
+        open_nothing_else(args.memtool, Path(work))
     print(f"{len(FAULTS)} faults")
     return 1 if FAULTS else 0
 

@@ -81,8 +81,10 @@ class Symbols::Module {
  public:
   Module(const std::string& path, const std::string& build_id) {
     struct stat status {};
+    // The log names the file: nothing is opened whose reading could wait or act (devices, pipes,
+    // and what the kernel makes up, which has no size).
     if (path.empty() || path.front() != '/' || build_id.empty() ||
-        stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) {
       return;
     }
     closed_ = !LoadLibdw().empty();

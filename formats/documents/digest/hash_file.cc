@@ -35,8 +35,8 @@ class Hasher {
   std::uint64_t count_ = 0;
 };
 
-// Hashes the rest of a source.
-Result<void> AddRest(Source& source, Hasher& hasher) {
+// Hashes the rest of a source. Errors: those of reading; kLimit for more than `most` bytes.
+Result<void> AddRest(Source& source, Hasher& hasher, std::uint64_t most) {
   std::array<std::byte, std::size_t{64} << 10U> buffer{};
   while (true) {
     const auto got = source.Read(buffer);
@@ -44,16 +44,24 @@ Result<void> AddRest(Source& source, Hasher& hasher) {
     if (*got == 0) {
       return {};
     }
+    if (*got > most) {
+      return Fail(ErrorCode::kLimit, "has too many bytes to hash",
+                  "lift it with --limit unpacked-bytes=SIZE");
+    }
+    most -= *got;
     hasher.Add(std::span(buffer).first(*got));
   }
 }
 
 class HashingSource final : public Source {
  public:
-  HashingSource(std::unique_ptr<Source> source, std::shared_ptr<FileHash> hash)
-      : source_(std::move(source)), hash_(std::move(hash)) {}
+  HashingSource(std::unique_ptr<Source> source, std::shared_ptr<FileHash> hash,
+                const Limits& limits)
+      : source_(std::move(source)), hash_(std::move(hash)), limits_(limits) {}
   ~HashingSource() override {
-    if (!moved_ && AddRest(*source_, hasher_)) {
+    // A stream that nobody reads may have no end; little is left of one that was.
+    const std::uint64_t most = source_->MayWait() ? limits_.record_bytes : limits_.unpacked_bytes;
+    if (!moved_ && AddRest(*source_, hasher_, most)) {
       *hash_ = hasher_.Finish();
     }
   }
@@ -78,22 +86,23 @@ class HashingSource final : public Source {
   std::unique_ptr<Source> source_;
   std::shared_ptr<FileHash> hash_;
   Hasher hasher_;
+  Limits limits_;
   bool moved_ = false;  // bytes were left out, or read twice
 };
 
 }  // namespace
 
-Result<FileHash> HashFile(const std::string& path) {
+Result<FileHash> HashFile(const std::string& path, const Limits& limits) {
   auto source = OpenFile(path);
   MEMTOOL_TRY(source);
   Hasher hasher;
-  MEMTOOL_TRY(AddRest(**source, hasher));
+  MEMTOOL_TRY(AddRest(**source, hasher, limits.unpacked_bytes));
   return hasher.Finish();
 }
 
 std::unique_ptr<Source> MakeHashingSource(std::unique_ptr<Source> source,
-                                          std::shared_ptr<FileHash> hash) {
-  return std::make_unique<HashingSource>(std::move(source), std::move(hash));
+                                          std::shared_ptr<FileHash> hash, const Limits& limits) {
+  return std::make_unique<HashingSource>(std::move(source), std::move(hash), limits);
 }
 
 }  // namespace memtool::formats

@@ -35,11 +35,12 @@ struct FileHash {
   std::string hex;
   std::uint64_t bytes = 0;
 };
-// Errors: kIo.
-Result<FileHash> HashFile(const std::string& path);
+// Errors: kIo; kLimit for more bytes than Limits::unpacked_bytes.
+Result<FileHash> HashFile(const std::string& path, const Limits& limits);
 // Hashes what is read through the source that it returns, and, when that is destroyed, the rest.
-// `hash` is complete then; it stays empty where reading went back or forth.
+// `hash` is complete then; it stays empty where reading went back or forth, and where a pipe or
+// device had more left than Limits::record_bytes.
 std::unique_ptr<Source> MakeHashingSource(std::unique_ptr<Source> source,
-                                          std::shared_ptr<FileHash> hash);
+                                          std::shared_ptr<FileHash> hash, const Limits& limits);
 
 }  // namespace memtool::formats
