@@ -13,6 +13,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/text_table.h"
 
 namespace memtool::commands {
@@ -33,7 +34,10 @@ Column MakeColumn(const FieldInfo& field);
 template <class Row>
 TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
   return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
-            return MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
+            Cell cell = MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
+            const bool unknown =
+                field.layout.unknown && std::holds_alternative<std::monostate>(cell);
+            return unknown ? Cell(std::string(kUnknownWord)) : cell;
           }};
 }
 
