@@ -144,6 +144,7 @@ class AccountCommand final : public RowsCommand {
     }
     answer_.head = input_reader.Head("account");
     answer_.head.unit = "bytes";
+    NoteContradictions(answer_);
     return {};
   }
 

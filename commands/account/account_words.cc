@@ -84,7 +84,7 @@ std::string FindLargest(const AccountRow& row) {
 
 std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.contradicts) {
-    return "negative: the two figures are of different moments, processes or devices";
+    return "the figures that tell it are of different moments, processes or devices";
   }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
     return PoolNote(facts.pool_limit);

@@ -190,7 +190,7 @@ constexpr FigureInfo kExplanationFigures[] = {
 };
 constexpr FigureInfo kOomFigures[] = {
     // NOLINT
-    {"total", "integer", "the sum of the rows that are parts"},
+    {"total", "integer|null", "the sum of the rows that are parts"},
     {"verdict", R"("fragmentation"|"full"|"limit"|"too-large"|"unexplained"|"unknown"|"none")",
      "why the request failed"},
     {"close", "0|1?", "whether rounding of the figures could change that"},
@@ -199,7 +199,7 @@ constexpr FigureInfo kOomFigures[] = {
     {"capacity", "natural|null?", "the memory of the device"},
     {"limit", "natural|null?", "what the process may use"},
     {"live", "natural|null?", "what the program held"},
-    {"cached", "integer|null?", "what the allocator held and the program did not"},
+    {"cached", "natural|null?", "what the allocator held and the program did not"},
     {"short_of_driver", "natural|null?", "by how much the driver had too little"},
     {"short_in_all", "natural|null?", "by how much all that is free is too little"},
     {"fits_in_one_piece", "0|1|null?", "whether all that is free would do in one piece"},
@@ -343,9 +343,9 @@ constexpr FigureInfo kFitFigures[] = {
 // After the fields of a timeline: a column per layer.
 constexpr FieldInfo kLayers[] = {
     // NOLINT
-    {"before_recording", "", Unit::kBytes, "what was there before the recording", "integer?"},
-    {"layer_N", "", Unit::kBytes, "what the row of --by holds", "integer?"},
-    {"rest", "", Unit::kBytes, "what all others hold", "integer?"},
+    {"before_recording", "", Unit::kBytes, "what was there before the recording", "integer|null?"},
+    {"layer_N", "", Unit::kBytes, "what the row of --by holds", "integer|null?"},
+    {"rest", "", Unit::kBytes, "what all others hold", "integer|null?"},
 };
 
 template <class Fields>

@@ -40,7 +40,7 @@ using PropertyList = std::vector<std::pair<std::string, std::string>>;
 // Of a compiled program.
 std::string PlanText(const TraceSummary& s) {
   return fmt::format("the compiler's plan of one run; {} are there from its beginning to its end",
-                     FormatSize(s.start_bytes));
+                     FormatTotal(s.start_bytes));
 }
 
 std::string RecordingText(const TraceCard& card) {
@@ -54,15 +54,15 @@ std::string RecordingText(const TraceCard& card) {
                          : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
     text += fmt::format("; {} free{} without an allocation ({})", CardCount(s.unmatched_frees),
-                        PluralS(s.unmatched_frees), FormatSize(s.unmatched_bytes));
+                        PluralS(s.unmatched_frees), FormatTotal(s.unmatched_bytes));
   }
   if (s.unopened > 0) {
     text += fmt::format("; {} live block{} that no event opened ({})", CardCount(s.unopened),
-                        PluralS(s.unopened), FormatSize(s.unopened_bytes));
+                        PluralS(s.unopened), FormatTotal(s.unopened_bytes));
   }
   if (s.preexisting_bytes > 0) {
     text +=
-        fmt::format("; {} more, of which the file gives the sum", FormatSize(s.preexisting_bytes));
+        fmt::format("; {} more, of which the file gives the sum", FormatTotal(s.preexisting_bytes));
   }
   if (s.start_bytes > s.base_bytes) {
     text += fmt::format("; the first events list {} from before",
@@ -86,22 +86,25 @@ std::string AtEvent(std::int64_t event) {
   return event < 0 ? "at the start" : "@" + FormatCount(event);
 }
 
+std::string ReplayText(const TraceSummary& s) {
+  if (s.has_holes()) {
+    return fmt::format(
+        "DOES NOT RECONCILE: ends at {} bytes, but the blocks hold {}: the trace has holes",
+        FormatCount(s.end_bytes), FormatCount(s.listed_bytes()));
+  }
+  return s.reconciles()
+             ? fmt::format("reconciles: ends at the sum of live{} blocks, {} bytes",
+                           s.pending_free_bytes > 0 ? " and pending" : "", FormatCount(s.end_bytes))
+             : "unknown: its sums exceed the 64-bit range";
+}
+
 // What only an input that lists segments and blocks can say.
 void StateRows(const TraceSummary& s, PropertyList& rows) {
   rows.emplace_back("  reserved",
-                    fmt::format("peak {} {} · end {}{}", FormatSize(s.reserved_peak_bytes),
-                                AtEvent(s.reserved_peak_event), FormatSize(s.reserved_end_bytes),
+                    fmt::format("peak {} {} · end {}{}", FormatTotal(s.reserved_peak_bytes),
+                                AtEvent(s.reserved_peak_event), FormatTotal(s.reserved_end_bytes),
                                 s.segment_events == 0 ? " (no segment events)" : ""));
-  rows.emplace_back(
-      "  replay",
-      s.reconciles()
-          ? fmt::format("reconciles: ends at the sum of live{} blocks, {} bytes",
-                        s.pending_free_bytes > 0 ? " and pending" : "", FormatCount(s.end_bytes))
-          : fmt::format(
-                "DOES NOT RECONCILE: ends at {} bytes, but the blocks hold {}: the trace has "
-                "holes",
-                FormatCount(s.end_bytes),
-                FormatCount(SaturatingAdd(s.live_block_bytes, s.pending_free_bytes))));
+  rows.emplace_back("  replay", ReplayText(s));
 }
 
 void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows) {
@@ -109,8 +112,8 @@ void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows
   rows.emplace_back(TraceText(card.trace),
                     fmt::format("{} event{}", CardCount(s.events), PluralS(s.events)));
   rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
-                                          FormatSize(s.peak_bytes), AtEvent(s.peak_event),
-                                          FormatSize(s.end_bytes), FormatSize(s.start_bytes)));
+                                          FormatTotal(s.peak_bytes), AtEvent(s.peak_event),
+                                          FormatTotal(s.end_bytes), FormatTotal(s.start_bytes)));
   if (input.state && !input.program) {
     StateRows(s, rows);
   }

@@ -46,7 +46,8 @@ class Dump {
   }
 
   void Run(const std::string& name) {
-    Line(fmt::format("input {}: {}", EscapeText(name), recording_.metadata.format_display));
+    Line(fmt::format("input {}: {}", EscapeText(name),
+                     EscapeText(recording_.metadata.format_display)));
     Header();
     if (recording_.profile) {
       Samples(*recording_.profile);

@@ -14,6 +14,7 @@
 #include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/clamped_sums.h"
 #include "oom/oom_overview.h"
 #include "oom/oom_table.h"
 #include "oom/oom_words.h"
@@ -42,6 +43,13 @@ OomMessages GetMessages(const formats::OomLog& log) {
           .bytes = static_cast<std::int64_t>(log.bytes),
           .retries = static_cast<std::int64_t>(log.retries),
           .last_retry = log.last_retry};
+}
+
+// The messages of the log that a table was read from; none where it was not kept.
+std::optional<formats::OomLog> LogIn(const Recording& recording) {
+  const std::string& text = recording.metadata.log_text;
+  auto log = text.empty() ? formats::OomLog() : formats::FindOoms(text);
+  return log.messages.empty() ? std::nullopt : std::optional(std::move(log));
 }
 
 class OomCommand final : public RowsCommand {
@@ -143,18 +151,26 @@ class OomCommand final : public RowsCommand {
     if (either->kind() == formats::DocumentKind::kOomLog) {
       const formats::OomLog& log = either->oom_log();
       SayGrowth(input_reader, name, &log);
-      input_reader.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
-                        "text log");
-      return maker.Add(GetMessages(log), view().device(), name) ? Result<void>()
-                                                                : NoMessageOfDevice(log);
+      return AddLog(maker, input_reader, name, log);
     }
     return AddRecording(maker, input_reader, name,
                         std::make_shared<const Recording>((*std::move(either)).recording()));
   }
 
+  Result<void> AddLog(OomInputsMaker& maker, InputReader& input_reader, const std::string& name,
+                      const formats::OomLog& log) const {
+    input_reader.Note({.path = name == "-" ? "standard input" : name, .format = "oom-text"},
+                      "text log");
+    return maker.Add(GetMessages(log), view().device(), name) ? Result<void>()
+                                                              : NoMessageOfDevice(log);
+  }
+
   Result<void> AddRecording(OomInputsMaker& maker, InputReader& input_reader,
                             const std::string& name,
                             std::shared_ptr<const Recording> recording) const {
+    if (const auto log = LogIn(*recording)) {
+      return AddLog(maker, input_reader, name, *log);
+    }
     auto selection = AtFailure(input_reader, name, std::move(recording));
     MEMTOOL_TRY(selection);
     maker.Add(*selection);
@@ -196,7 +212,10 @@ class OomCommand final : public RowsCommand {
 
   // The answer with what the session says about its inputs.
   template <class Made>
-  void Keep(const InputReader& input_reader, Made answer) {
+  void Keep(InputReader& input_reader, Made answer) {
+    if (HasClampedSums(answer.head.diagnostics)) {
+      input_reader.NoteClamped();
+    }
     answer.head = input_reader.Head(answer.head.question);
     answer.head.sample_type = "memory";
     answer.head.unit = "bytes";
@@ -284,6 +303,9 @@ class OomCommand final : public RowsCommand {
 
   Result<void> FromRecording(InputReader& input_reader,
                              std::shared_ptr<const Recording> recording) {
+    if (const auto log = LogIn(*recording)) {
+      return FromLog(input_reader, *log);
+    }
     auto selection = AtFailure(input_reader, path_, std::move(recording));
     MEMTOOL_TRY(selection);
     Keep(input_reader,

@@ -152,18 +152,18 @@ std::string Layout(const OomAdvice& advice) {
 // What the table of a program suggests.
 std::optional<OomSentence> OfTable(const OomAdvice& advice, std::string_view rest) {
   const double percent = 100 * advice.share.value_or(0);
+  const std::string of_it = advice.share ? fmt::format(", {:.0f}% of it", percent) : std::string();
   switch (advice.kind) {
     case OomAdviceKind::kFewerTemporaries:
-      return OomSentence{
-          "TRY", fmt::format("fewer temporaries, {:.0f}% of it: a smaller batch, jax.checkpoint "
-                             "(remat), or sharding of what is computed",
-                             percent)};
+      return OomSentence{"TRY", fmt::format("fewer temporaries{}: a smaller batch, jax.checkpoint "
+                                            "(remat), or sharding of what is computed",
+                                            of_it)};
     case OomAdviceKind::kSmallerArguments:
-      return OomSentence{
-          "TRY", fmt::format("smaller arguments, {:.0f}% of it: parameters and optimizer state "
-                             "sharded over more devices, in a smaller type, or donated "
-                             "(donate_argnums)",
-                             percent)};
+      return OomSentence{"TRY",
+                         fmt::format("smaller arguments{}: parameters and optimizer state "
+                                     "sharded over more devices, in a smaller type, or donated "
+                                     "(donate_argnums)",
+                                     of_it)};
     case OomAdviceKind::kLayout:
       return OomSentence{"TRY", Layout(advice)};
     case OomAdviceKind::kOtherAllocator:

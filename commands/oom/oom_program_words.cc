@@ -25,7 +25,7 @@ std::string ProgramText(const OomCase& found) {
 }  // namespace
 
 std::string WholeText(const OomCase& found) {
-  const std::string size = FormatSize(found.breakdown->whole.bytes);
+  const std::string size = FormatTotal(found.breakdown->whole.bytes);
   switch (found.breakdown->kind) {
     case BreakdownTotal::kCapacity:
       if (found.message && found.message->wording == OomWording::kTorchMps) {

@@ -181,8 +181,10 @@ std::string Why(const OomCase& found) {
           found.state ? FormatSize(found.state->usable_free) : CachedText(found));
     case OomReason::kFreeUnknown:
       return fmt::format(
-          "unknown: {} was asked for, but the message does not say what was free; it gives {}",
-          SizeOf(found.facts.requested_bytes), ReportedText(found));
+          "unknown: {} was asked for, but {}; it gives {}", SizeOf(found.facts.requested_bytes),
+          found.impossible_free ? "the message says that more was free than the device has"
+                                : "the message does not say what was free",
+          ReportedText(found));
     case OomReason::kOnlyRequested:
       return fmt::format("unknown: {} was asked for, and the message says no more",
                          SizeOf(found.facts.requested_bytes));
@@ -275,8 +277,8 @@ std::string PartText(const OomCase& found, const OomRow& part) {
       text += fmt::format("; {} of it fragmentation", FormatSize(found.state->gives.fragmented));
     }
   }
-  if (SaturatingAdd(part.bytes, part.precision) < 0) {
-    text += " (negative: the figures contradict each other)";
+  if (part.contradicts) {
+    text += " (the figures contradict each other)";
   }
   return text;
 }
@@ -410,6 +412,10 @@ std::vector<std::string> Doubts(const OomCase& found) {
   std::vector<std::string> doubts;
   if (const auto damaged = DamagedRows(found); damaged > 0) {
     doubts.push_back(Counted(damaged, "row") + " of the message's table could not be read");
+  }
+  if (found.impossible_free) {
+    doubts.push_back(fmt::format("the message says {} free of a device that has {}: not used",
+                                 SizeOf(found.impossible_free), SizeOf(found.facts.capacity)));
   }
   if (!found.breakdown) {
     return doubts;

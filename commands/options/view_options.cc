@@ -154,10 +154,7 @@ std::string ViewOptions::Describe() const {
 MomentSpec ViewOptions::MakeMoment(const Recording& recording, const MomentSpec& given) const {
   const bool end_requested =
       has_moment_ || (has_base_moment() && base_moment_.kind == MomentSpec::Kind::kEnd);
-  return recording.metadata.origin.kind != RecordingKind::kProgram || end_requested ||
-                 given.kind != MomentSpec::Kind::kEnd
-             ? given
-             : MomentSpec{.kind = MomentSpec::Kind::kPeak, .text = "peak"};
+  return end_requested || given.kind != MomentSpec::Kind::kEnd ? given : DefaultMoment(recording);
 }
 
 }  // namespace memtool::commands

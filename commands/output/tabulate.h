@@ -13,6 +13,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/sizes.h"
 #include "output/text_table.h"
 
 namespace memtool::commands {
@@ -36,8 +37,13 @@ template <class Row>
 TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
   return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
             const auto* text = std::get_if<SharedText Row::*>(&field.get);
-            return text != nullptr ? MakeCell((row.*(*text)).view(), field.layout)
-                                   : MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
+            if (text != nullptr) {
+              return MakeCell((row.*(*text)).view(), field.layout);
+            }
+            Cell cell = MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
+            const bool unknown =
+                field.layout.unknown && std::holds_alternative<std::monostate>(cell);
+            return unknown ? Cell(std::string(kUnknownWord)) : cell;
           }};
 }
 

@@ -77,10 +77,13 @@ Result<Recording> WithProgram(Recording recording, const Program& program) {
   return std::move(builder).Finish();
 }
 
-// What is live at the end of a history. Samples are handed on: copied, they would be held twice.
+// What is live at the moment that other commands show too. Samples are handed on: copied, they
+// would be held twice.
 Result<Recording> WithSamples(Recording recording) {
   if (recording.history) {
-    const auto live = RecordingAt(std::make_shared<const Recording>(std::move(recording)), {}, {});
+    const MomentSpec moment = DefaultMoment(recording);
+    const auto live =
+        RecordingAt(std::make_shared<const Recording>(std::move(recording)), moment, {});
     MEMTOOL_TRY(live);
     recording = **live;
   }

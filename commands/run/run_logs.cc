@@ -145,7 +145,7 @@ std::string SummarizeLog(const fs::path& log) {
   for (const Trace& trace : history.traces) {
     const TraceSummary summary = Replay(*recording, trace).Summarize();
     text += fmt::format(", {}{}: peak {}, end {}{}", trace.device < 0 ? "" : "device ", trace.name,
-                        FormatSize(summary.peak_bytes), FormatSize(summary.end_bytes),
+                        FormatTotal(summary.peak_bytes), FormatTotal(summary.end_bytes),
                         summary.ooms.empty() ? "" : ", OUT OF MEMORY");
   }
   for (const Diagnostic& note : recording->diagnostics) {

@@ -178,19 +178,13 @@ bool InputReader::LeavesOut(const Error& error) {
   return inputs_.keep_going();
 }
 
-void InputReader::Note(const std::string& name, const Recording& recording) {
+void InputReader::Note(const std::string& name, const Shared& recording) {
   notes_.push_back(
-      {.path = name == "-" ? "standard input" : name, .format = recording.metadata.format});
-  displays_.push_back(recording.metadata.format_display);
-  for (Diagnostic diagnostic : recording.diagnostics) {
-    const auto known = std::find_if(diagnostics_.begin(), diagnostics_.end(),
-                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
-    if (known == diagnostics_.end()) {
-      diagnostics_.push_back(std::move(diagnostic));
-    } else {
-      known->count += diagnostic.count;
-    }
-  }
+      {.path = name == "-" ? "standard input" : name, .format = recording->metadata.format});
+  displays_.push_back(recording->metadata.format_display);
+  // Without blocks at its end there is nothing that a history must end at.
+  index_ = recording->history && recording->state ? IndexOf(recording) : nullptr;
+  AddDiagnostics(*recording, index_.get(), diagnostics_);
 }
 
 Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names,
@@ -225,9 +219,11 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
     if (*shared == nullptr) {
       continue;
     }
-    Note(reading.name, **shared);
+    Note(reading.name, *shared);
     ++visited;
-    if (auto done = visit(reading.name, *std::move(shared)); !done) {
+    auto done = visit(reading.name, *std::move(shared));
+    index_.reset();
+    if (!done) {
       if (done.error().input.empty()) {
         done.error().input = reading.name;
       }
@@ -244,6 +240,9 @@ Shared InputReader::FindCached(const std::string& name) const {
 }
 
 std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording) const {
+  if (index_ && index_->shared() == recording) {
+    return index_;
+  }
   return streams_.cache == nullptr ? std::make_shared<const HistoryIndex>(recording)
                                    : streams_.cache->IndexOf(recording);
 }
@@ -290,8 +289,9 @@ Result<Selection> InputReader::SelectAt(const std::string& name,
                                         std::shared_ptr<const Recording> recording,
                                         const ViewOptions& view, const MomentSpec& moment,
                                         const std::string& device) {
-  Note(name, *recording);
-  return SelectRead({name, std::move(recording), nullptr, notes_.size() - 1}, view, moment, device);
+  Note(name, recording);
+  return SelectRead({name, std::move(recording), std::exchange(index_, nullptr), notes_.size() - 1},
+                    view, moment, device);
 }
 
 void InputReader::Note(InputNote note, std::string display) {

@@ -95,7 +95,7 @@ class InputReader {
     std::shared_ptr<const HistoryIndex> index;  // set where it was already needed
     std::size_t note = 0;                       // its row of notes_
   };
-  void Note(const std::string& name, const Recording& recording);
+  void Note(const std::string& name, const std::shared_ptr<const Recording>& recording);
   void NoteSums(const StackSums& sums);
   // `side`: what a comparison calls the input, for the lines of moment_lines().
   Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
@@ -111,6 +111,7 @@ class InputReader {
   std::vector<std::string> displays_;  // format names for people, per input
   std::vector<std::string> moment_lines_;
   std::vector<Diagnostic> diagnostics_;
+  std::shared_ptr<const HistoryIndex> index_;  // of the recording that is being visited
   std::optional<ValueChoice> choice_;
   std::int64_t magnitude_ = 0;  // of all that was selected
   bool watches_counts_ = false;

@@ -27,17 +27,20 @@ std::string PeakText(const TraceSummary& s) {
 std::string TraceLine(const Recording& recording, const Trace& trace, const TraceSummary& s) {
   if (s.events == 0) {
     return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
-                       FormatSize(s.end_bytes), FormatSize(s.reserved_end_bytes));
+                       FormatTotal(s.end_bytes), FormatTotal(s.reserved_end_bytes));
   }
   std::string line = fmt::format("{}: peak {} at {} · end {}", TraceText(trace),
-                                 FormatSize(s.peak_bytes), PeakText(s), FormatSize(s.end_bytes));
+                                 FormatTotal(s.peak_bytes), PeakText(s), FormatTotal(s.end_bytes));
   // Nothing is reserved and nothing runs out in a plan.
   if (recording.metadata.origin.kind == RecordingKind::kProgram) {
-    return line + fmt::format(" · allocations {}", FormatSize(s.reserved_end_bytes));
+    return line + fmt::format(" · allocations {}", FormatTotal(s.reserved_end_bytes));
   }
   // Some inputs do not tell what the allocator holds.
   if (s.reserved_peak_bytes > 0) {
-    line += " · reserved " + FormatSize(s.reserved_peak_bytes);
+    line += " · reserved " + FormatTotal(s.reserved_peak_bytes);
+  }
+  if (s.has_holes()) {
+    line += " · does not reconcile";
   }
   if (s.ooms.empty()) {
     return line + " · no OOM recorded";

@@ -29,17 +29,18 @@ std::span<const std::string_view> FoldedWriter::endings() const {
 
 Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions& options,
                                  const ByteSink& sink) const {
-  // The selection lives no longer than this call, and owns nothing of the caller's.
-  const std::shared_ptr<const Recording> borrowed(std::shared_ptr<const Recording>(), &recording);
-  const auto selection =
-      Select(borrowed, {.filter = options.filter, .sample_type = options.sample_type});
-  MEMTOOL_TRY(selection);
+  // Samples may be those of a moment, which the recording's history does not tell.
+  const auto choice = ChooseValue(recording, options.sample_type);
+  MEMTOOL_TRY(choice);
+  const Filter everything;
+  const View view(recording, options.filter ? *options.filter : everything);
+  const StackSums sums = SumByStack(view, *choice, 1.0);
   NodeSpace space;
-  NodeWalker walker(selection->view(), Granularity::kFileFunction, space);
+  NodeWalker walker(view, Granularity::kFileFunction, space);
   NodeStack stack;
   std::map<std::string, std::int64_t> lines;
-  bool saturated = selection->sums().saturated;
-  for (const StackSum& sum : selection->sums().rows) {
+  bool saturated = sums.saturated;
+  for (const StackSum& sum : sums.rows) {
     if (sum.value == 0 || !walker.Expand(sum, stack)) {
       continue;
     }

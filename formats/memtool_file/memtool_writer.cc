@@ -63,6 +63,7 @@ About MakeAbout(const Recording& recording) {
     about.has_event_labels = !recording.history->labels.empty();
   }
   about.has_state = recording.state != nullptr;
+  about.log_text = from.log_text;
   return about;
 }
 

@@ -257,6 +257,7 @@ void RecordingReader::TakeAbout() {
   to.drop_frames = about_.drop_frames;
   to.keep_frames = about_.keep_frames;
   to.doc_url = about_.doc_url;
+  to.log_text = std::move(about_.log_text);
 }
 
 Result<Recording> RecordingReader::Finish() {

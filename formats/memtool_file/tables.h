@@ -42,6 +42,7 @@ struct About {
   Clock clock = Clock::kAbsent;
   bool has_event_labels = false;
   bool has_state = false;
+  std::string log_text;
 };
 
 template <class Code>
@@ -74,6 +75,7 @@ void Describe(Code& code, const About* /*row*/) {
   code(27, "clock", &About::clock);
   code(28, "has_event_labels", &About::has_event_labels);
   code(29, "has_state", &About::has_state);
+  code(30, "log_text", &About::log_text);
 }
 
 // Rows of one value: strings, handles of streams, numbers of samples.

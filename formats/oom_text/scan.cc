@@ -379,9 +379,18 @@ void TakeStates(Scan& scan, std::string_view line, std::uint64_t number) {
 
 }  // namespace
 
-OomLog ScanLog(ByteWindow& in) {
+OomLog ScanLog(ByteWindow& in, std::string* text) {
   Scan scan;
   std::uint64_t number = 1;
+  const auto advance = [&in, &text](std::string_view hand) {
+    if (text != nullptr && text->size() + hand.size() > kMaxKeptLog) {
+      text->clear();
+      text = nullptr;
+    } else if (text != nullptr) {
+      text->append(hand);
+    }
+    in.Advance(hand.size());
+  };
   for (std::size_t left = 0;;) {
     const std::string_view hand = AsText(in.Fill(left + kStep));
     const bool last = hand.size() < left + kStep;
@@ -396,7 +405,7 @@ OomLog ScanLog(ByteWindow& in) {
     if (last) {
       TakeStates(scan, open, number);
       number -= open.empty() ? 1 : 0;
-      in.Advance(hand.size());
+      advance(hand);
       break;
     }
     if (open.size() >= kMaxLine) {
@@ -409,8 +418,8 @@ OomLog ScanLog(ByteWindow& in) {
         given = hand.size() - kOverlap;
       }
     }
-    in.Advance(given);
     left = hand.size() - given;
+    advance(hand.substr(0, given));
   }
   OomLog log = scan.Finish();
   log.lines = number;

@@ -62,8 +62,12 @@ class Scan {
   std::string clean_;
 };
 
-// Searches all of `in`. Throws ReadError on I/O and unpacking errors.
-OomLog ScanLog(ByteWindow& in);
+// The most of a log that is kept beside the table that was read from it.
+inline constexpr std::size_t kMaxKeptLog = std::size_t{16} << 20U;
+
+// Searches all of `in`. `text`: becomes all of it where that is no more than kMaxKeptLog, else
+// empty; null where nobody wants it. Throws ReadError on I/O and unpacking errors.
+OomLog ScanLog(ByteWindow& in, std::string* text = nullptr);
 
 // Bytes of a log: no NUL in them, or UTF-16 as some shells write it.
 bool IsLog(std::string_view head);

@@ -1,5 +1,8 @@
 #include "oom_text/text_readers.h"
 
+#include <string>
+#include <utility>
+
 #include "oom_text/scan.h"
 #include "oom_text/tables/table_recording.h"
 
@@ -7,8 +10,18 @@ namespace memtool::formats {
 
 namespace {
 
+// The recording of a table, which keeps its log: a message says more than its table.
+std::optional<Result<Recording>> ReadTable(ByteWindow& in, oom_text::TableKind kind) {
+  std::string text;
+  auto recording = oom_text::ToRecording(oom_text::ScanLog(in, &text), kind);
+  if (recording && *recording) {
+    (*recording)->metadata.log_text = std::move(text);
+  }
+  return recording;
+}
+
 Result<Recording> Read(ByteWindow& in, oom_text::TableKind kind, std::string_view what) {
-  auto recording = oom_text::ToRecording(oom_text::ScanLog(in), kind);
+  auto recording = ReadTable(in, kind);
   if (!recording) {
     return Fail(ErrorCode::kUnknownFormat, "this log has no " + std::string(what),
                 "memtool oom explains messages without tables");
@@ -27,7 +40,7 @@ Result<Recording> BfcDumpReader::Read(ByteWindow& in, const Limits& /*limits*/) 
 }
 
 std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& in) {
-  return ToRecording(ScanLog(in), TableKind::kAny);
+  return ReadTable(in, TableKind::kAny);
 }
 
 }  // namespace memtool::formats

@@ -318,8 +318,10 @@ void Filler::FillEvents(std::size_t pool, Table& events, Table& base) {
     const Block& block = recording_.state->blocks[row];
     base.Add(pool, block.address, block.requested, Ref(block.stack), Null());
   }
-  if (trace.preexisting_bytes != 0) {
-    base.Add(pool, Null(), trace.preexisting_bytes, Null(), Null());
+  for (const std::int64_t sum : {replay.preexisting(), replay.base_without_address()}) {
+    if (sum != 0) {
+      base.Add(pool, Null(), sum, Null(), Null());
+    }
   }
 }
 

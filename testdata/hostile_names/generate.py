@@ -83,10 +83,21 @@ def capture_log():
     return made.header(4096 + len(body), 0, 0) + body
 
 
+def host_log():
+    """A log without events, of a host whose name colours the terminal and turns text around."""
+    made = load(HERE.parent / "capture_log" / "generate.py")
+    chunk = made.Chunk(1000)
+    chunk.event(0x2F, 2000)
+    body = chunk.bytes(0)
+    host = "\x1b[31mnode\n\u202e7".encode()
+    return (made.header(4096 + len(body), 0, 0) + body).replace(b"host1".ljust(64, b"\0"), host.ljust(64, b"\0"))
+
+
 def main():
     (HERE / "snapshot.json").write_text(json.dumps(snapshot(), indent=0) + "\n")
     (HERE / "mxnet.log").write_bytes(log())
     (HERE / "log.mtcap").write_bytes(capture_log())
+    (HERE / "host.mtcap").write_bytes(host_log())
 
 
 if __name__ == "__main__":

@@ -27,6 +27,20 @@ class Trace:
                      "Ev Idx": self.index}})
 
 
+def without_address():
+    """More is freed without an address than such events allocate: that was there before."""
+    t = Trace()
+    t.total[0] = 200_000
+    t.span("python_function", "train.py(30): main", 1000, 9000)
+    t.span("cpu_op", "aten::empty", 1100, 1900)
+    t.memory(1200, 0x7F0000000000, 65536)
+    t.memory(2000, 0, 131072)
+    t.memory(3000, 0, -231072)
+    t.memory(4000, 0, 50000)
+    t.memory(5000, 0x7F0000000000, -65536)
+    return t.events
+
+
 def main():
     t = Trace()
     t.total[0] = 1_000_000  # 700,000 of it stay, 300,000 are freed in the trace
@@ -59,6 +73,7 @@ def main():
     folder = Path(__file__).parent
     (folder / "trace.json").write_text(json.dumps({**head, "traceEvents": t.events, "traceName": "trace.json"}, indent=1))
     (folder / "bare.json").write_text(json.dumps([e for e in t.events if e.get("cat") != "python_function"]))
+    (folder / "without_address.json").write_text(json.dumps({**head, "traceEvents": without_address()}, indent=1))
     (folder / "no_memory.json").write_text(json.dumps({**head, "traceEvents": [e for e in t.events if e["ph"] != "i"]}))
     c = Trace()
     for device, first, second in ((0, 4096, 8192), (1, 4096, 8192)):

@@ -23,11 +23,22 @@ Quantity Minus(const Quantity& a, const Quantity& b) {
           .source = a.source == b.source ? a.source : a.source + " − " + b.source};
 }
 
+// What is left of a whole; none where the part is larger by more than rounding explains.
+Maybe Left(const Quantity& whole, const Quantity& part) {
+  Quantity left = Minus(whole, part);
+  if (SaturatingAdd(left.bytes, left.precision) < 0) {
+    return std::nullopt;
+  }
+  left.bytes = std::max<std::int64_t>(left.bytes, 0);
+  return left;
+}
+
 class Ladder {
  public:
-  void Fact(int level, std::string key, const Maybe& fact) {
-    AccountStep step{.key = std::move(key), .level = level};
-    if (fact) {
+  // `contradicts`: other figures do, so that it is unknown.
+  void Fact(int level, std::string key, const Maybe& fact, bool contradicts = false) {
+    AccountStep step{.key = std::move(key), .level = level, .contradicts = contradicts};
+    if (fact && !contradicts) {
       Fill(step, *fact);
       step.kind = AccountStep::Kind::kFact;
     }
@@ -37,10 +48,12 @@ class Ladder {
   void Difference(int level, std::string key, const Maybe& whole, const Maybe& part) {
     AccountStep step{.key = std::move(key), .level = level};
     if (whole && part) {
-      const Quantity rest = Minus(*whole, *part);
-      Fill(step, rest);
-      step.kind = AccountStep::Kind::kDifference;
-      step.contradicts = SaturatingAdd(rest.bytes, rest.precision) < 0;
+      const Maybe rest = Left(*whole, *part);
+      step.contradicts = !rest;
+      if (rest) {
+        Fill(step, *rest);
+        step.kind = AccountStep::Kind::kDifference;
+      }
     }
     steps_.push_back(std::move(step));
   }
@@ -61,12 +74,7 @@ std::int64_t ReservedAt(const Recording& recording, const Trace& trace, std::int
   std::int64_t reserved = base;
   const auto events = GetEvents(recording, trace);
   for (std::int64_t i = 0; i <= last && i < static_cast<std::int64_t>(events.size()); ++i) {
-    const Event& event = events[static_cast<std::size_t>(i)];
-    if (event.action == Action::kSegmentAlloc || event.action == Action::kSegmentMap) {
-      reserved = SaturatingAdd(reserved, event.size);
-    } else if (event.action == Action::kSegmentFree || event.action == Action::kSegmentUnmap) {
-      reserved = SaturatingSubtract(reserved, event.size);
-    }
+    reserved = RunningAdd(reserved, ReservedChange(events[static_cast<std::size_t>(i)]));
   }
   return reserved;
 }
@@ -155,10 +163,10 @@ void AddOom(const Recording& recording, const std::vector<MomentOfTrace>& moment
 
 void Complete(AccountFacts& facts) {
   if (!facts.used && facts.capacity && facts.free) {
-    facts.used = Minus(*facts.capacity, *facts.free);
+    facts.used = Left(*facts.capacity, *facts.free);
   }
   if (!facts.free && facts.capacity && facts.used) {
-    facts.free = Minus(*facts.capacity, *facts.used);
+    facts.free = Left(*facts.capacity, *facts.used);
   }
   if (!facts.capacity && facts.free && facts.used) {
     std::int64_t capacity = facts.free->bytes;
@@ -191,13 +199,32 @@ void Supplement(AccountFacts& facts, const AccountFacts& more) {
   }
 }
 
+namespace {
+
+// Whether the device has more or less than what is free and used in it; `facts` are complete.
+bool DeviceContradicts(const AccountFacts& facts) {
+  if (!facts.capacity || (!facts.free && !facts.used)) {
+    return false;
+  }
+  if (!facts.free || !facts.used) {
+    return true;  // what there is of it is more than all
+  }
+  // Of one source, what is neither free nor used is what the driver keeps for itself.
+  const Quantity rest = Minus(Minus(*facts.capacity, *facts.free), *facts.used);
+  return Magnitude(rest.bytes) > rest.precision &&
+         (rest.bytes < 0 || facts.free->source != facts.used->source);
+}
+
+}  // namespace
+
 std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   AccountFacts facts = given;
   Complete(facts);
   Ladder ladder;
+  const bool contradicts = DeviceContradicts(facts);
   ladder.Fact(0, "capacity", facts.capacity);
-  ladder.Fact(1, "free", facts.free);
-  ladder.Fact(1, "used", facts.used);
+  ladder.Fact(1, "free", facts.free, contradicts && (!facts.free || facts.used));
+  ladder.Fact(1, "used", facts.used, contradicts && !facts.used);
   ladder.Difference(2, "other_processes", facts.used, facts.process);
   ladder.Fact(2, "process", facts.process);
   ladder.Difference(3, "below_framework", facts.process, facts.reserved);

@@ -28,17 +28,18 @@ class Dividing {
     ladder_.whole = whole;
   }
   void Take(std::string key, const Quantity& part) {
-    left_ = SaturatingSubtract(left_, part.bytes);
+    AddTo(left_, SaturatingSubtract(0, part.bytes), ladder_.saturated);
     precision_ = SaturatingAdd(precision_, part.precision);
-    ladder_.parts.push_back({std::move(key), part.bytes, part.precision});
+    Put({std::move(key), part.bytes, part.precision});
   }
   // What is left, all of it.
-  void Rest(std::string key) {
-    ladder_.adds_up = ladder_.adds_up && left_ >= -precision_;
-    ladder_.parts.push_back({std::move(key), left_, precision_});
-  }
+  void Rest(std::string key) { Put({std::move(key), left_, precision_}); }
 
  private:
+  void Put(OomPart part) {
+    ladder_.adds_up = ladder_.adds_up && !part.contradicts();
+    ladder_.parts.push_back(std::move(part));
+  }
   MemoryBreakdown& ladder_;
   std::int64_t left_;
   std::int64_t precision_;
@@ -76,7 +77,7 @@ std::optional<MemoryBreakdown> MakeBreakdown(const OomFacts& facts) {
   Quantity held;
   const auto parts = Held(facts);
   for (const auto& [key, part] : parts) {
-    held.bytes = SaturatingAdd(held.bytes, part.bytes);
+    AddTo(held.bytes, part.bytes, breakdown.saturated);
     held.precision = SaturatingAdd(held.precision, part.precision);
   }
   const bool whole_device = facts.capacity && facts.free;
@@ -84,8 +85,8 @@ std::optional<MemoryBreakdown> MakeBreakdown(const OomFacts& facts) {
                    : facts.free ? BreakdownTotal::kKnown
                                 : BreakdownTotal::kReserved;
   const Quantity free = facts.free.value_or(Quantity{});
-  const Quantity known{.bytes = SaturatingAdd(free.bytes, held.bytes),
-                       .precision = SaturatingAdd(free.precision, held.precision)};
+  Quantity known{.bytes = free.bytes, .precision = SaturatingAdd(free.precision, held.precision)};
+  AddTo(known.bytes, held.bytes, breakdown.saturated);
   Dividing divide(breakdown, whole_device ? *facts.capacity : known);
   if (facts.free) {
     divide.Take("free", *facts.free);

@@ -159,7 +159,9 @@ class Backward {
     }
     const auto blocks = index.replay(trace).LiveAt(last);
     for (const LiveBlock& live : blocks) {
-      Place(live);
+      if (!live.without_address) {
+        Place(live);
+      }
     }
     GiveRests();
   }

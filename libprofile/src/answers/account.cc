@@ -169,7 +169,8 @@ class Rows {
  public:
   void Add(AccountRow row) {
     whole_ = !whole_ && IsWhole(row.step) ? std::optional(row.step.bytes) : whole_;
-    if (whole_ && row.step.kind != AccountStep::Kind::kUnknown) {
+    row.beyond = whole_ && row.step.kind != AccountStep::Kind::kUnknown && row.step.bytes > *whole_;
+    if (whole_ && row.step.kind != AccountStep::Kind::kUnknown && !row.beyond) {
       row.share = Ratio(row.step.bytes, *whole_);
     }
     rows_.push_back(std::move(row));
@@ -408,6 +409,7 @@ AccountAnswer AccountMaker::Make() && {
   answer.head.unit = "bytes";
   if (!apart_ || ladders_.size() <= 2) {
     MakeRows(ladders_.front(), false, answer);
+    NoteContradictions(answer);
     return answer;
   }
   std::vector<const Ladder*> sorted;
@@ -419,7 +421,20 @@ AccountAnswer AccountMaker::Make() && {
   for (const Ladder* ladder : sorted) {
     MakeRows(*ladder, true, answer);
   }
+  NoteContradictions(answer);
   return answer;
+}
+
+void NoteContradictions(AccountAnswer& answer) {
+  const auto count =
+      std::count_if(answer.rows.begin(), answer.rows.end(),
+                    [](const AccountRow& row) { return row.step.contradicts || row.beyond; });
+  if (count > 0) {
+    answer.head.diagnostics.push_back(
+        {.code = "contradicting_figures",
+         .message = "figures contradict each other: what follows from them is unknown",
+         .count = static_cast<std::uint64_t>(count)});
+  }
 }
 
 Result<AccountAnswer> Account(const Selection& selection, const Keywords* keywords,

@@ -3,8 +3,6 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
@@ -14,7 +12,7 @@ std::string AddressText(std::uint64_t address) {
 }
 
 void AnswerHead::Add(const Selection& selection) {
-  Add(selection.source(), selection.name(), selection.moment().text);
+  Add(selection.source(), selection.name(), selection.moment().text, selection.history());
   if (sample_type.empty()) {
     sample_type = selection.choice().name;
     unit = IsBytes(selection.choice().role) ? "bytes" : selection.choice().unit;
@@ -24,19 +22,12 @@ void AnswerHead::Add(const Selection& selection) {
   }
 }
 
-void AnswerHead::Add(const Recording& recording, std::string_view path, std::string_view moment) {
+void AnswerHead::Add(const Recording& recording, std::string_view path, std::string_view moment,
+                     const HistoryIndex* index) {
   inputs.push_back({.path = path == "-" ? "standard input" : std::string(path),
                     .format = recording.metadata.format,
                     .moment = std::string(moment)});
-  for (const Diagnostic& diagnostic : recording.diagnostics) {
-    const auto known = std::find_if(diagnostics.begin(), diagnostics.end(),
-                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
-    if (known == diagnostics.end()) {
-      diagnostics.push_back(diagnostic);
-    } else {
-      known->count += diagnostic.count;
-    }
-  }
+  AddDiagnostics(recording, index, diagnostics);
 }
 
 }  // namespace memtool

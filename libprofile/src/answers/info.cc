@@ -96,17 +96,21 @@ Value OrNull(const std::optional<std::int64_t>& figure) {
   return figure ? Value(*figure) : Value();
 }
 
+Value Known(std::int64_t total) {
+  return OrNull(Unclamped(total));
+}
+
 // The figures of a domain are those of the trace whose blocks or segments it counts.
 Value ToValue(const MemoryDomain& domain, std::uint32_t row, const std::vector<TraceCard>& traces) {
   Value peak;
   Value end;
   for (const TraceCard& card : traces) {
     if (card.trace.blocks == DomainId(row)) {
-      peak = card.summary.peak_bytes;
-      end = card.summary.end_bytes;
+      peak = Known(card.summary.peak_bytes);
+      end = Known(card.summary.end_bytes);
     } else if (card.trace.segments == DomainId(row)) {
-      peak = card.summary.reserved_peak_bytes;
-      end = card.summary.reserved_end_bytes;
+      peak = Known(card.summary.reserved_peak_bytes);
+      end = Known(card.summary.reserved_end_bytes);
     }
   }
   constexpr std::array<std::string_view, 6> kKinds{"device", "managed", "pinned",
@@ -136,23 +140,23 @@ Value ToValue(const TraceCard& card) {
       {"device", s.device},
       {"name", card.trace.name},
       {"events", s.events},
-      {"base_bytes", s.base_bytes},
-      {"start_bytes", s.start_bytes},
-      {"standing_bytes", s.preexisting_bytes},
-      {"peak_bytes", s.peak_bytes},
+      {"base_bytes", Known(s.base_bytes)},
+      {"start_bytes", Known(s.start_bytes)},
+      {"standing_bytes", Known(s.preexisting_bytes)},
+      {"peak_bytes", Known(s.peak_bytes)},
       {"peak_event", s.peak_event},
-      {"end_bytes", s.end_bytes},
-      {"live_block_bytes", s.live_block_bytes},
-      {"pending_free_bytes", s.pending_free_bytes},
+      {"end_bytes", Known(s.end_bytes)},
+      {"live_block_bytes", Known(s.live_block_bytes)},
+      {"pending_free_bytes", Known(s.pending_free_bytes)},
       {"reconciles", s.reconciles()},
-      {"reserved_base_bytes", s.reserved_base_bytes},
-      {"reserved_peak_bytes", s.reserved_peak_bytes},
+      {"reserved_base_bytes", Known(s.reserved_base_bytes)},
+      {"reserved_peak_bytes", Known(s.reserved_peak_bytes)},
       {"reserved_peak_event", s.reserved_peak_event},
-      {"reserved_end_bytes", s.reserved_end_bytes},
+      {"reserved_end_bytes", Known(s.reserved_end_bytes)},
       {"unmatched_frees", s.unmatched_frees},
-      {"unmatched_bytes", s.unmatched_bytes},
+      {"unmatched_bytes", Known(s.unmatched_bytes)},
       {"ghosts", s.unopened},
-      {"ghost_bytes", s.unopened_bytes},
+      {"ghost_bytes", Known(s.unopened_bytes)},
       {"double_allocs", s.double_allocs},
       {"size_changes", s.size_changes},
       {"overflowed", card.trace.overflowed},
@@ -160,9 +164,10 @@ Value ToValue(const TraceCard& card) {
       {"agreeing_changes", card.trace.agreeing_changes},
       {"lifetime_peak_bytes", OrNull(card.trace.lifetime_peak)},
       {"oom_events", Value::List(s.ooms.begin(), s.ooms.end())},
-      {"peak_stacks", Value::Object{{"with_stack_bytes", card.at_peak.with_stack},
-                                    {"before_recording_bytes", card.at_peak.before_recording},
-                                    {"without_stack_bytes", card.at_peak.without_stack}}}};
+      {"peak_stacks",
+       Value::Object{{"with_stack_bytes", Known(card.at_peak.with_stack)},
+                     {"before_recording_bytes", Known(card.at_peak.before_recording)},
+                     {"without_stack_bytes", Known(card.at_peak.without_stack)}}}};
 }
 
 Value ToValue(const SampleTypeTotal& total) {
@@ -222,9 +227,16 @@ InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIn
   card.comments = Distinct(recording, metadata.comments, [](StringId comment) { return comment; });
   card.blind_spots = recording.blind_spots;
   card.settings = recording.settings;
+  std::optional<const HistoryIndex> own;
+  if (index == nullptr && recording.history) {
+    index = &own.emplace(read);
+  }
   card.diagnostics = recording.diagnostics;
-  if (recording.history) {
-    card.history = index == nullptr ? BuildHistory(HistoryIndex(read)) : BuildHistory(*index);
+  if (index != nullptr) {
+    if (auto holes = NoteHoles(*index)) {
+      card.diagnostics.push_back(*std::move(holes));
+    }
+    card.history = BuildHistory(*index);
   }
   if (recording.state) {
     card.state = {.segments = recording.state->segments.size(),
@@ -256,7 +268,11 @@ Value::Object MakeValueObject(const InputCard& card) {
 
 void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name,
                     const HistoryIndex* index) {
-  answer_.head.Add(*recording, name, "end");
+  std::optional<const HistoryIndex> own;
+  if (index == nullptr && recording->history) {
+    index = &own.emplace(recording);
+  }
+  answer_.head.Add(*recording, name, "end", index);
   answer_.cards.push_back(MakeCard(recording, index));
   answer_.head.inputs.back().details = MakeValueObject(answer_.cards.back());
 }

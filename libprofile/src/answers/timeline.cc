@@ -180,8 +180,8 @@ Value::Object MakeDetails(const TimelineAnswer& answer) {
   return {{"layers", std::move(layers)}, {"ooms", std::move(ooms)}, {"marks", std::move(marks)}};
 }
 
-void FillHead(const Recording& recording, const TimelineQuery& query, TimelineAnswer& answer) {
-  answer.head.Add(recording, query.name, RangeText(query.range));
+void FillHead(const HistoryIndex& index, const TimelineQuery& query, TimelineAnswer& answer) {
+  answer.head.Add(index.recording(), query.name, RangeText(query.range), &index);
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";
   answer.head.inputs[0].details = MakeDetails(answer);
@@ -216,7 +216,7 @@ Result<TimelineAnswer> BuildTimeline(const HistoryIndex& index, const Filter& fi
   if (query.loops) {
     AddLoops(index, answer);
   }
-  FillHead(index.recording(), query, answer);
+  FillHead(index, query, answer);
   return answer;
 }
 
@@ -276,6 +276,18 @@ std::vector<std::int64_t> PointValues(const TimelineAnswer& answer,
   });
 }
 
+// Amounts; those that are clamped are missing.
+void PutAmounts(std::vector<std::int64_t> amounts, AnswerColumn& column) {
+  if (std::any_of(amounts.begin(), amounts.end(), IsClamped)) {
+    for (std::int64_t& amount : amounts) {
+      const bool unknown = IsClamped(amount);
+      column.missing.push_back(unknown ? 1 : 0);
+      amount = unknown ? 0 : amount;
+    }
+  }
+  column.data = std::move(amounts);
+}
+
 // Microseconds.
 void PutTimes(const TimelineAnswer& answer, AnswerColumn& column) {
   std::vector<std::int64_t> times = PointValues(answer, &TimelinePoint::time);
@@ -298,17 +310,20 @@ AnswerColumn BuildColumn(const TimelineAnswer& answer, const FieldInfo& field) {
       std::find_if(answer.layers.begin(), answer.layers.end(),
                    [&field](const TimelineLayer& one) { return one.key == field.key; });
   if (layer != answer.layers.end()) {
-    column.data = LayerValues(answer, static_cast<std::size_t>(layer - answer.layers.begin()));
+    PutAmounts(LayerValues(answer, static_cast<std::size_t>(layer - answer.layers.begin())),
+               column);
   } else if (field.key == "time_us") {
     PutTimes(answer, column);
   } else if (field.key == "device") {
     column.data = GetValues(answer, [](const TimelineOfTrace& one, std::size_t /*row*/) {
       return std::int64_t{one.device};
     });
+  } else if (field.key == "event") {
+    column.data = PointValues(answer, &TimelinePoint::event);
   } else {
-    column.data = PointValues(answer, field.key == "event"       ? &TimelinePoint::event
-                                      : field.key == "allocated" ? &TimelinePoint::allocated
-                                                                 : &TimelinePoint::reserved);
+    PutAmounts(PointValues(answer, field.key == "allocated" ? &TimelinePoint::allocated
+                                                            : &TimelinePoint::reserved),
+               column);
   }
   return column;
 }
@@ -338,7 +353,8 @@ AnswerView MakeView(const TimelineAnswer& answer) {
               values.push_back(field.Of(*row));
             }
           }
-          values.insert(values.end(), row->layers.begin(), row->layers.end());
+          std::transform(row->layers.begin(), row->layers.end(), std::back_inserter(values),
+                         [](std::int64_t bytes) { return Value(Unclamped(bytes)); });
           return &values;
         });
   };

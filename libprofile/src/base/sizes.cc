@@ -160,6 +160,10 @@ SizeUnit UnitFor(std::int64_t bytes) {
   return static_cast<SizeUnit>(unit + 1);
 }
 
+std::string FormatTotal(std::int64_t bytes) {
+  return IsClamped(bytes) ? std::string(kUnknownWord) : FormatSize(bytes);
+}
+
 std::string FormatSize(std::int64_t bytes, SizeUnit unit, bool sign) {
   if (unit == SizeUnit::kAuto) {
     unit = UnitFor(bytes);

@@ -21,10 +21,12 @@ namespace {
 // Bytes per row while one trace is walked through.
 class Walk {
  public:
-  // `before`, `no_stack`: the rows for what has no group; all row numbers are below `rows`.
+  // `before`, `no_stack`, `no_address`: the rows for what has no group; all row numbers are below
+  // `rows`.
   struct Unnamed {
     std::uint32_t before = 0;
     std::uint32_t no_stack = 0;
+    std::uint32_t no_address = 0;
     std::size_t rows = 0;
     bool keep_before = true;  // false: a filter drops what has no known stack
   };
@@ -34,6 +36,7 @@ class Walk {
         groups_(groups),
         before_(unnamed.keep_before ? unnamed.before : kDropped),
         no_stack_(unnamed.no_stack),
+        no_address_(unnamed.keep_before ? unnamed.no_address : kDropped),
         held_(unnamed.rows),
         live_(recording_.stack_count()),
         allocated_(recording_.stack_count()) {}
@@ -63,15 +66,15 @@ class Walk {
   void Apply(std::uint32_t event, std::size_t step, Sums& sums);
   void AddToStack(StackId stack, std::int64_t bytes, bool allocates) {
     if (stack.valid()) {
-      live_[stack.value()] = SaturatingAdd(live_[stack.value()], bytes);
+      live_[stack.value()] = RunningAdd(live_[stack.value()], bytes);
       std::int64_t& allocated = allocated_[stack.value()];
       allocated = SaturatingAdd(allocated, allocates ? bytes : 0);
     }
   }
   void Add(std::uint32_t row, std::int64_t bytes) {
     if (row != kDropped) {
-      held_[row] = SaturatingAdd(held_[row], bytes);
-      total_ = SaturatingAdd(total_, bytes);
+      held_[row] = RunningAdd(held_[row], bytes);
+      total_ = RunningAdd(total_, bytes);
     }
   }
 
@@ -80,6 +83,7 @@ class Walk {
   const AllocationGroups& groups_;
   std::uint32_t before_;
   std::uint32_t no_stack_;
+  std::uint32_t no_address_;
   std::vector<std::int64_t> held_;
   std::vector<std::int64_t> live_;       // per stack
   std::vector<std::int64_t> allocated_;  // likewise
@@ -94,6 +98,9 @@ class Walk {
 
 // The row of the allocation that an event makes or ends.
 std::uint32_t Walk::GetRow(std::uint32_t event) const {
+  if (events_[event].action == Action::kAdjust) {
+    return no_address_;
+  }
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? replay_->partners()[event] : event;
   if (opened == Replay::kNoEvent) {
@@ -133,20 +140,24 @@ void Walk::StartAtBase(Sums& sums) {
       AddToStack(block.stack, block.requested, true);
     }
   }
-  add(before_, trace_->preexisting_bytes, true);
+  add(before_, replay_->preexisting(), true);
+  add(no_address_, replay_->base_without_address(), false);  // nobody knows which of it stays
 }
 
 void Walk::Apply(std::uint32_t event, std::size_t step, Sums& sums) {
   const Event& at = events_[event];
-  if (at.action != Action::kAlloc && at.action != Action::kFreeCompleted) {
+  const std::int64_t change = replay_->ChangeAt(event);
+  if (change == 0) {
     return;
   }
   const std::uint32_t row = GetRow(event);
   if (row == kDropped) {
     return;
   }
-  const std::int64_t change = replay_->ChangeAt(event);
   Add(row, change);
+  if (at.action == Action::kAdjust) {
+    return;
+  }
   const bool frees = at.action == Action::kFreeCompleted;
   const std::uint32_t other = replay_->partners()[event];
   const bool stays = !frees && (other == Replay::kNoEvent || other > range_.last);
@@ -259,7 +270,8 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   const auto known = static_cast<std::uint32_t>(groups.names.size());
   Walk::Unnamed unnamed{.before = known,
                         .no_stack = known + 1,
-                        .rows = known + std::size_t{2},
+                        .no_address = known + 2,
+                        .rows = known + std::size_t{3},
                         .keep_before = view.filter_options().focus.empty() &&
                                        view.filter_options().show_from.empty()};
   for (std::uint32_t i = 0; i < known; ++i) {
@@ -286,6 +298,7 @@ std::vector<GrowthRow> GetRows(const Walk::Sums& sums, const AllocationGroups& g
   }
   rows[unnamed.before].name = kBeforeRecording;
   rows[unnamed.no_stack].name = kNoStack;
+  rows[unnamed.no_address].name = kWithoutAddress;
   return rows;
 }
 

@@ -45,7 +45,7 @@ std::vector<std::int64_t> GetLive(std::span<const Event> events, const Step& ran
   std::vector<std::int64_t> live;
   std::int64_t now = 0;
   for (std::int64_t i = range.first + 1; i <= range.last; ++i) {
-    now = SaturatingAdd(now, LiveChange(events[static_cast<std::size_t>(i)]));
+    now = RunningAdd(now, LiveChange(events[static_cast<std::size_t>(i)]));
     live.push_back(now);
   }
   return live;

@@ -304,7 +304,7 @@ bool EventCursor::NextInTrace(ListedEvent& out) {
     const Event& event = events_[static_cast<std::size_t>(number)];
     const std::optional<BlockId> id = Count(event);
     if (replay_) {
-      live_ = SaturatingAdd(live_, replay_->ChangeAt(static_cast<std::uint32_t>(number)));
+      live_ = RunningAdd(live_, replay_->ChangeAt(static_cast<std::uint32_t>(number)));
     }
     const bool inside = number >= range_.first && number <= range_.last;
     if (!inside || !filter_.Matches(event) || (filter_.id && id != filter_.id)) {

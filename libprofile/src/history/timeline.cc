@@ -159,8 +159,8 @@ class LayerSums {
 
  private:
   void AddTo(std::size_t layer, std::int64_t bytes) {
-    total_ = SaturatingAdd(total_, bytes);
-    held_[layer] = SaturatingAdd(held_[layer], bytes);
+    total_ = RunningAdd(total_, bytes);
+    held_[layer] = RunningAdd(held_[layer], bytes);
   }
 
   std::vector<std::size_t> layer_of_group_;
@@ -218,14 +218,15 @@ void TimelineMaker::ForEachBase(VisitBase visit) const {
         !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
     visit(frames ? GroupOfStack(block.stack) : kBefore, block.requested);
   }
-  visit(kBefore, trace_.preexisting_bytes);
+  visit(kBefore, replay_.preexisting());
+  visit(AllocationGroups::kRest, replay_.base_without_address());
 }
 
 std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) const {
   std::vector<std::int64_t> held(groups_.names.size(), 0);
   ForEachBase([&held](std::uint32_t group, std::int64_t bytes) {
     if (group < held.size()) {
-      held[group] = SaturatingAdd(held[group], bytes);
+      held[group] = RunningAdd(held[group], bytes);
     }
   });
   std::vector<std::int64_t> highest = held;
@@ -234,7 +235,7 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
     const std::int64_t change = replay_.ChangeAt(row);
     const std::uint32_t group = change != 0 ? GetGroup(row) : kBefore;
     if (group < held.size()) {
-      held[group] = SaturatingAdd(held[group], change);
+      held[group] = RunningAdd(held[group], change);
       highest[group] = i > range.first ? std::max(highest[group], held[group]) : held[group];
     }
     if (i == range.first) {
@@ -261,7 +262,7 @@ void TimelineMaker::Walk(std::int64_t last, std::span<const std::uint32_t> chose
     if (change != 0) {
       add(layered ? GetGroup(row) : AllocationGroups::kRest, change);
     }
-    now = {i, event.time, sums.total(), SaturatingAdd(now.reserved, reserved)};
+    now = {i, event.time, sums.total(), RunningAdd(now.reserved, reserved)};
     visit(now, change != 0 || reserved != 0, sums.held());
   }
 }

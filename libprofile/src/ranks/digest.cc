@@ -128,8 +128,8 @@ void ForEachState(const HistoryIndex& index, const Trace& trace, Visit visit) {
   std::int64_t reserved = summary.reserved_base_bytes;
   const auto events = GetEvents(index.recording(), trace);
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    live = SaturatingAdd(live, replay.ChangeAt(i));
-    reserved = SaturatingAdd(reserved, ReservedChange(events[i]));
+    live = RunningAdd(live, replay.ChangeAt(i));
+    reserved = RunningAdd(reserved, ReservedChange(events[i]));
     visit(i, events[i], live, reserved);
   }
 }
@@ -194,7 +194,7 @@ DigestGrid MakeGrid(const HistoryIndex& index, const Trace& trace, const DigestD
   return *std::move(grid);
 }
 
-void AddFacts(const Recording& recording, Digest& digest) {
+void AddFacts(const Recording& recording, const HistoryIndex* index, Digest& digest) {
   const Metadata& metadata = recording.metadata;
   digest.format = ToUtf8(metadata.format);
   digest.display = ToUtf8(metadata.format_display);
@@ -210,8 +210,10 @@ void AddFacts(const Recording& recording, Digest& digest) {
       digest.settings.emplace_back(name, std::move(value));
     }
   }
+  std::vector<Diagnostic> diagnostics;
+  AddDiagnostics(recording, index, diagnostics);
   std::map<std::string, std::uint64_t> codes;
-  for (const Diagnostic& diagnostic : recording.diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics) {
     codes[ToUtf8(diagnostic.code)] += diagnostic.count;
   }
   digest.diagnostics.assign(codes.begin(), codes.end());
@@ -303,9 +305,10 @@ Digest Named(DigestedFile file) {
 
 Result<Digest> MakeDigest(const std::shared_ptr<const Recording>& recording, DigestedFile file) {
   Digest digest = Named(std::move(file));
-  AddFacts(*recording, digest);
-  if (recording->history) {
-    MEMTOOL_TRY(AddHistory(std::make_shared<const HistoryIndex>(recording), digest));
+  const auto index = recording->history ? std::make_shared<const HistoryIndex>(recording) : nullptr;
+  AddFacts(*recording, index.get(), digest);
+  if (index) {
+    MEMTOOL_TRY(AddHistory(index, digest));
   } else {
     MEMTOOL_TRY(AddProfile(recording, digest));
   }

@@ -1,6 +1,13 @@
 #include "memtool/profile/replay/history_index.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "memtool/profile/base/sizes.h"
+#include "memtool/profile/replay/moment.h"
 
 namespace memtool {
 
@@ -36,6 +43,41 @@ const Replay& HistoryIndex::replay(const Trace& trace) const {
 
 const TraceSummary& HistoryIndex::summary(const Trace& trace) const {
   return summary(GetRow(trace));
+}
+
+std::optional<Diagnostic> NoteHoles(const HistoryIndex& index) {
+  std::optional<Diagnostic> note;
+  for (const Trace& trace : index.history().traces) {
+    if (note && index.summary(trace).has_holes()) {
+      ++note->count;
+    } else if (const TraceSummary& summary = index.summary(trace); summary.has_holes()) {
+      note = Diagnostic{
+          .severity = Severity::kDamage,
+          .code = "does_not_reconcile",
+          .message = fmt::format("the events of {} leave {} bytes live, but its blocks hold {}: "
+                                 "events or blocks are missing, and figures of both do not fit",
+                                 TraceText(trace), FormatCount(summary.end_bytes),
+                                 FormatCount(summary.listed_bytes()))};
+    }
+  }
+  return note;
+}
+
+void AddDiagnostics(const Recording& recording, const HistoryIndex* index,
+                    std::vector<Diagnostic>& diagnostics) {
+  const auto add = [&diagnostics](const Diagnostic& diagnostic) {
+    const auto known = std::find_if(diagnostics.begin(), diagnostics.end(),
+                                    [&](const Diagnostic& d) { return d.code == diagnostic.code; });
+    if (known == diagnostics.end()) {
+      diagnostics.push_back(diagnostic);
+    } else {
+      known->count += diagnostic.count;
+    }
+  };
+  std::for_each(recording.diagnostics.begin(), recording.diagnostics.end(), add);
+  if (const auto holes = index != nullptr ? NoteHoles(*index) : std::nullopt) {
+    add(*holes);
+  }
 }
 
 }  // namespace memtool

@@ -146,16 +146,14 @@ Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
 }
 
 // The first time at which all traces together hold the most.
-Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& spec) {
-  if (auto first = FirstTime(recording, spec); !first) {
+Result<std::int64_t> JobPeakTime(const HistoryIndex& index, const MomentSpec& spec) {
+  if (auto first = FirstTime(index.recording(), spec); !first) {
     return first;
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> changes;
-  for (const Event& event : recording.history->events) {
-    if (event.time != kNoTime && event.action == Action::kAlloc) {
-      changes.emplace_back(event.time, event.size);
-    } else if (event.time != kNoTime && event.action == Action::kFreeCompleted) {
-      changes.emplace_back(event.time, SaturatingSubtract(0, event.size));
+  for (const Event& event : index.history().events) {
+    if (const std::int64_t change = LiveChange(event); event.time != kNoTime && change != 0) {
+      changes.emplace_back(event.time, change);
     }
   }
   std::stable_sort(changes.begin(), changes.end(),
@@ -164,7 +162,7 @@ Result<std::int64_t> JobPeakTime(const Recording& recording, const MomentSpec& s
   std::int64_t peak = 0;
   std::int64_t time = std::numeric_limits<std::int64_t>::min() + 1;
   for (const auto& [at, change] : changes) {
-    live = SaturatingAdd(live, change);
+    live = RunningAdd(live, change);
     if (live > peak) {
       peak = live;
       time = at;
@@ -273,6 +271,12 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
   return NoSuch(spec, "there is no such moment");
 }
 
+MomentSpec DefaultMoment(const Recording& recording) {
+  return recording.metadata.origin.kind == RecordingKind::kProgram
+             ? MomentSpec{.kind = Kind::kPeak, .text = "peak"}
+             : MomentSpec{.text = "end"};
+}
+
 Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
                                    const MomentSpec& spec) {
   const Recording& recording = index.recording();
@@ -287,7 +291,7 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
     case Kind::kPeakReserved:
       return index.summary(trace).reserved_peak_event;
     case Kind::kJobPeak: {
-      const auto time = JobPeakTime(recording, spec);
+      const auto time = JobPeakTime(index, spec);
       return time ? Result<std::int64_t>(LastEventBy(GetEvents(recording, trace), *time)) : time;
     }
     case Kind::kOom:

@@ -97,10 +97,10 @@ class PeaksWithout {
 
   // What was there before the first event, then Begin(), then each event's change, in order.
   void AddBefore(std::span<const std::uint32_t> members, std::int64_t bytes) {
-    total_ = SaturatingAdd(total_, bytes);
+    total_ = RunningAdd(total_, bytes);
     for (const std::uint32_t row : members) {
       if (row != Replay::kNoGroup) {
-        groups_[row].held = SaturatingAdd(groups_[row].held, bytes);
+        groups_[row].held = RunningAdd(groups_[row].held, bytes);
       }
     }
   }
@@ -110,11 +110,11 @@ class PeaksWithout {
       if (row != Replay::kNoGroup) {
         Group& group = groups_[row];
         Settle(group);
-        group.held = SaturatingAdd(group.held, change);
+        group.held = RunningAdd(group.held, change);
         group.since = event + 1;
       }
     }
-    total_ = SaturatingAdd(total_, change);
+    total_ = RunningAdd(total_, change);
     maxima_.Push(event + 1, total_);
   }
   [[nodiscard]] std::vector<std::int64_t> Take() && {
@@ -138,10 +138,13 @@ class PeaksWithout {
   // what makes it cheap: not even the highest total of the whole trace so far, with what the group
   // holds now, beats the peak that it has already, so the search cannot either.
   void Settle(Group& group) const {
-    if (SaturatingSubtract(maxima_.Max(), group.held) > group.peak) {
-      group.peak =
-          std::max(group.peak, SaturatingSubtract(maxima_.MaxSince(group.since), group.held));
+    if (Without(maxima_.Max(), group) > group.peak) {
+      group.peak = std::max(group.peak, Without(maxima_.MaxSince(group.since), group));
     }
+  }
+  static std::int64_t Without(std::int64_t total, const Group& group) {
+    return IsClamped(total) || IsClamped(group.held) ? INT64_MAX
+                                                     : SaturatingSubtract(total, group.held);
   }
 
   std::vector<Group> groups_;
@@ -210,6 +213,16 @@ Replay::Replay(const Recording& recording, const Trace& trace)
       unopened_.push_back(row);
     }
   });
+  // What such events free without having allocated it was there before the first event.
+  std::int64_t net = 0;
+  std::int64_t lowest = 0;
+  for (const Event& event : events_) {
+    net = RunningAdd(net, event.action == Action::kAdjust ? event.size : 0);
+    lowest = std::min(lowest, net);
+  }
+  base_without_address_ = SaturatingSubtract(0, lowest);
+  preexisting_ =
+      std::max<std::int64_t>(SaturatingSubtract(trace.preexisting_bytes, base_without_address_), 0);
 }
 
 // A free gives back the size of its allocation, not the size in its own event: where the two differ
@@ -244,19 +257,21 @@ TraceSummary Replay::Summarize() const {
   std::int64_t net = 0;
   std::int64_t lowest = 0;
   for (const Event& event : events_) {
-    net = SaturatingAdd(net, ReservedChange(event));
+    net = RunningAdd(net, ReservedChange(event));
     lowest = std::min(lowest, net);
   }
   s.preexisting_bytes = trace_.preexisting_bytes;
-  s.base_bytes =
-      SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.unopened_bytes), s.preexisting_bytes);
+  s.base_bytes = SaturatingAdd(SaturatingAdd(s.unmatched_bytes, s.unopened_bytes),
+                               SaturatingAdd(preexisting_, base_without_address_));
   s.start_bytes = s.base_bytes;
   // Without a state at the end, what the trace says about segments before the first event counts.
   s.reserved_end_bytes = recording_.state ? ReservedEnd(recording_, trace_)
-                                          : SaturatingAdd(trace_.preexisting_reserved, net);
+                                          : RunningAdd(net, trace_.preexisting_reserved);
   // Never less than what the events free: the state may be of a later moment than the last event.
   s.reserved_base_bytes =
-      std::max(SaturatingSubtract(s.reserved_end_bytes, net), SaturatingSubtract(0, lowest));
+      IsClamped(net) || IsClamped(s.reserved_end_bytes)
+          ? INT64_MAX
+          : std::max(SaturatingSubtract(s.reserved_end_bytes, net), SaturatingSubtract(0, lowest));
   AddPeaks(s);
   if (!recording_.state) {
     s.live_block_bytes = s.end_bytes;  // the input lists no blocks to compare with
@@ -268,7 +283,7 @@ void Replay::AddPeaks(TraceSummary& summary) const {
   std::int64_t live = summary.peak_bytes = summary.base_bytes;
   std::int64_t reserved = summary.reserved_peak_bytes = summary.reserved_base_bytes;
   for (std::size_t i = 0; i < events_.size(); ++i) {
-    live = SaturatingAdd(live, ChangeAt(static_cast<std::uint32_t>(i)));
+    live = RunningAdd(live, ChangeAt(static_cast<std::uint32_t>(i)));
     summary.start_bytes = i < trace_.listed_before ? live : summary.start_bytes;
     if (live > summary.peak_bytes) {
       summary.peak_bytes = live;
@@ -276,7 +291,7 @@ void Replay::AddPeaks(TraceSummary& summary) const {
     }
     const std::int64_t change = ReservedChange(events_[i]);
     summary.segment_events += change != 0 ? 1 : 0;
-    reserved = SaturatingAdd(reserved, change);
+    reserved = RunningAdd(reserved, change);
     if (reserved > summary.reserved_peak_bytes) {
       summary.reserved_peak_bytes = reserved;
       summary.reserved_peak_event = static_cast<std::int64_t>(i);
@@ -286,6 +301,9 @@ void Replay::AddPeaks(TraceSummary& summary) const {
     }
   }
   summary.end_bytes = live;
+  if (!recording_.state) {
+    summary.reserved_end_bytes = reserved;
+  }
 }
 
 namespace {
@@ -311,6 +329,15 @@ RowMap PendingAt(std::span<const Event> events, std::uint32_t end) {
 }
 
 }  // namespace
+
+// What events without an address left before event `end`, and what they had found.
+std::int64_t Replay::WithoutAddressAt(std::uint32_t end) const {
+  std::int64_t bytes = base_without_address_;
+  for (std::uint32_t i = 0; i < end; ++i) {
+    bytes = RunningAdd(bytes, events_[i].action == Action::kAdjust ? events_[i].size : 0);
+  }
+  return bytes;
+}
 
 std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   const auto end = static_cast<std::uint32_t>(last + 1);
@@ -348,8 +375,11 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
                       .pending_free = at_end ? block.state == BlockState::kPendingFree
                                              : is_pending(block.address)});
   }
-  if (trace_.preexisting_bytes > 0) {
-    blocks.push_back({.size = trace_.preexisting_bytes, .before_recording = true});
+  if (preexisting_ > 0) {
+    blocks.push_back({.size = preexisting_, .before_recording = true});
+  }
+  if (const std::int64_t bytes = WithoutAddressAt(end); bytes > 0) {
+    blocks.push_back({.size = bytes, .without_address = true});
   }
   std::sort(blocks.begin(), blocks.end(), [](const LiveBlock& a, const LiveBlock& b) {
     return a.address != b.address ? a.address < b.address : a.event < b.event;
@@ -368,9 +398,12 @@ std::span<const std::uint32_t> Replay::GroupsOfStack(
   return groups.members.subspan(first, groups.first[stack.value() + 1] - first);
 }
 
-// The groups of the allocation that an allocation or free event is about.
+// The groups of what an event that changes live bytes is about.
 std::span<const std::uint32_t> Replay::GroupsOfEvent(const SharedGroups& groups,
                                                      std::uint32_t event) const {
+  if (events_[event].action == Action::kAdjust) {
+    return groups.without_address;
+  }
   const bool is_free = events_[event].action == Action::kFreeCompleted;
   const std::uint32_t opened = is_free ? partner_[event] : event;
   if (opened == kNoEvent) {
@@ -386,7 +419,8 @@ std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
                                   .members = groups.of_stack,
                                   .before_recording = {&groups.before_recording, 1},
                                   .without_stack = {&groups.without_stack, 1},
-                                  .count = groups.count});
+                                  .count = groups.count,
+                                  .without_address = {&groups.without_address, 1}});
 }
 
 std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const {
@@ -399,7 +433,8 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
     const Block& block = recording_.state->blocks[row];
     peaks.AddBefore(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
   }
-  peaks.AddBefore(before, trace_.preexisting_bytes);
+  peaks.AddBefore(before, preexisting_);
+  peaks.AddBefore(groups.without_address, base_without_address_);
   peaks.Begin();
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
@@ -410,9 +445,7 @@ std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const 
     // ChangeAt(i), which need not be called: a free gives back what its allocation took.
     const std::uint32_t allocation = is_free ? partner_[i] : kNoEvent;
     const std::int64_t size = allocation == kNoEvent ? event.size : events_[allocation].size;
-    const bool of_groups = event.action != Action::kAdjust;
-    peaks.Change(of_groups ? GroupsOfEvent(groups, i) : std::span<const std::uint32_t>(),
-                 is_free ? SaturatingSubtract(0, size) : size, i);
+    peaks.Change(GroupsOfEvent(groups, i), is_free ? SaturatingSubtract(0, size) : size, i);
   }
   return std::move(peaks).Take();
 }

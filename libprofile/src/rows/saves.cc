@@ -54,7 +54,8 @@ class GroupsOfRows {
             .members = members_,
             .before_recording = before_recording_,
             .without_stack = without_stack_,
-            .count = 2 * std::size_t{count_}};
+            .count = 2 * std::size_t{count_},
+            .without_address = without_address_};
   }
 
   // The group that is replayed for `group`, which has the same members; none where a replay of
@@ -70,7 +71,8 @@ class GroupsOfRows {
   // with the number of groups per stack, and in deep Python stacks most of the outer frames are
   // such duplicates.
   void ShareEqualGroups() {
-    constexpr std::uint32_t kBefore = UINT32_MAX - 1;  // in place of a stack
+    constexpr std::uint32_t kNoAddress = UINT32_MAX - 2;  // in place of a stack
+    constexpr std::uint32_t kBefore = UINT32_MAX - 1;
     constexpr std::uint32_t kWithout = UINT32_MAX;
     std::vector<std::vector<std::uint32_t>> stacks(2 * std::size_t{count_});
     for (std::uint32_t i = 0; i + 1 < first_.size(); ++i) {
@@ -85,6 +87,7 @@ class GroupsOfRows {
     };
     add(before_recording_, kBefore);
     add(without_stack_, kWithout);
+    add(without_address_, kNoAddress);
     std::map<std::vector<std::uint32_t>, std::uint32_t> first_with;
     for (std::uint32_t group = 0; group < stacks.size(); ++group) {
       same_.push_back(first_with.emplace(std::move(stacks[group]), group).first->second);
@@ -101,6 +104,7 @@ class GroupsOfRows {
     members_ = std::move(kept);
     std::erase_if(before_recording_, shared);
     std::erase_if(without_stack_, shared);
+    std::erase_if(without_address_, shared);
   }
 
   [[nodiscard]] std::span<const std::uint32_t> GetMembers(StackId stack) const {
@@ -153,6 +157,8 @@ class GroupsOfRows {
       }
       if (space_.Name(stack.nodes[depth]) == kBeforeRecording) {
         before_recording_ = {row, row + count_};
+      } else if (space_.Name(stack.nodes[depth]) == kWithoutAddress) {
+        without_address_ = {row, row + count_};
       }
     }
   }
@@ -165,6 +171,7 @@ class GroupsOfRows {
   std::vector<std::uint32_t> members_;
   std::vector<std::uint32_t> before_recording_;
   std::vector<std::uint32_t> without_stack_;
+  std::vector<std::uint32_t> without_address_;
   std::vector<std::uint32_t> same_;  // per group
   std::vector<char> unknown_;        // per group; empty without breakdowns
 };
@@ -180,7 +187,8 @@ std::vector<PeakWithoutRow> PeakWithoutRows(const HistoryIndex& index, const Vie
     const auto without = index.replay(moment.trace).PeakWithout(groups.groups());
     const auto add = [&](std::optional<std::int64_t>& sum, std::size_t group) {
       const auto replayed = groups.Replayed(group);
-      sum = sum && replayed ? std::optional(SaturatingAdd(*sum, without[*replayed])) : std::nullopt;
+      const auto peak = replayed ? Unclamped(without[*replayed]) : std::nullopt;
+      sum = sum && peak ? std::optional(SaturatingAdd(*sum, *peak)) : std::nullopt;
     };
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       add(peaks[i].own, i);

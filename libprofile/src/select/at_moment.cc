@@ -45,11 +45,18 @@ class SampleMaker {
               [](const Segment* x, const Segment* y) { return x->address < y->address; });
   }
 
-  void Add(const LiveBlock& block, StackId before_recording, StackId no_stack) {
+  // The stacks of blocks that have none of their own.
+  struct Stacks {
+    StackId before_recording;
+    StackId without_address;
+    StackId none;
+  };
+  void Add(const LiveBlock& block, const Stacks& named) {
     const bool frames = block.stack.valid() && !recording_.Stack(block.stack).empty();
     const StackId stack = frames                   ? block.stack
-                          : block.before_recording ? before_recording
-                                                   : no_stack;
+                          : block.before_recording ? named.before_recording
+                          : block.without_address  ? named.without_address
+                                                   : named.none;
     Sum& sum = sums_[{stack, MakeLabels(block), block.size}];
     ++sum.count;
     sum.bytes = SaturatingAdd(sum.bytes, block.size);
@@ -121,6 +128,10 @@ class SampleMaker {
 
   // Where the block lies.
   void AddPlace(const LiveBlock& block, std::vector<Label>& labels) {
+    if (block.without_address) {
+      labels.push_back(Text("device", trace_.name));
+      return;
+    }
     const Segment* segment = GetSegment(block.address);
     const History& history = *recording_.history;
     const std::uint16_t stream = block.event          ? history.events[*block.event].stream
@@ -228,8 +239,15 @@ Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
   auto live = LiveBlocks(index, spec, *chosen, moments);
   MEMTOOL_TRY(live);
   RecordingBuilder builder(index.recording());
-  const StackId before = AddNamedStack(builder, kBeforeRecording);
-  const StackId no_stack = builder.AddStack({});
+  const bool without_address =
+      std::any_of(live->begin(), live->end(), [](const ChosenTrace& trace) {
+        return std::any_of(trace.live.begin(), trace.live.end(),
+                           [](const LiveBlock& block) { return block.without_address; });
+      });
+  const SampleMaker::Stacks named{
+      .before_recording = AddNamedStack(builder, kBeforeRecording),
+      .without_address = without_address ? AddNamedStack(builder, kWithoutAddress) : StackId(),
+      .none = builder.AddStack({})};
   const StringId bytes = builder.Intern("space");
   builder.StartProfile({{.type = builder.Intern("allocations"),
                          .unit = builder.Intern("count"),
@@ -239,7 +257,7 @@ Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
   for (const ChosenTrace& trace : *live) {
     SampleMaker samples(builder, index, index.history().traces[trace.trace]);
     for (const LiveBlock& block : trace.live) {
-      samples.Add(block, before, no_stack);
+      samples.Add(block, named);
     }
     samples.Finish();
   }

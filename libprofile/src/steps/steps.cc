@@ -298,11 +298,11 @@ void MeasureSteps(const HistoryIndex& index, const Trace& trace,
   std::int64_t event = 0;
   for (ProgramStep& step : steps) {
     for (; event < step.begin; ++event) {
-      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
+      live = RunningAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
     }
     step.start_live = live;
     for (; event <= step.end; ++event) {
-      live = SaturatingAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
+      live = RunningAdd(live, replay.ChangeAt(static_cast<std::uint32_t>(event)));
       if (step.peak_event < 0 || live > step.peak) {
         step.peak = live;
         step.peak_event = event;

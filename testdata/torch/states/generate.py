@@ -20,9 +20,14 @@ def segment(address, sizes, **more):
             "segment_pool_id": [0, 0], "is_expandable": False, "frames": [], "blocks": blocks, **more}
 
 
-def write(name, segments):
+def event(action, address, size, **more):
+    frames = [{"name": "forward", "filename": "model.py", "line": 7}]
+    return {"action": action, "addr": address, "size": size, "stream": 0, "frames": frames, **more}
+
+
+def write(name, segments, events=()):
     with open(name, "w") as file:
-        json.dump({"segments": segments, "device_traces": [[]]}, file, indent=1)
+        json.dump({"segments": segments, "device_traces": [list(events)]}, file, indent=1)
         file.write("\n")
 
 
@@ -42,3 +47,12 @@ small["blocks"][0]["requested_size"] = 1 << 40
 sums["requested_size"] = 1 << 40
 sums["blocks"][0]["state"] = "active_pending_free"
 write("asked_too_much.json", [small, sums])
+LIVE = [segment(0x7F0000000000, [5, -15])]
+MOST = (1 << 63) - 1
+write("beyond_range.json", LIVE, [
+    event("alloc", 0x7F0000000000, 5 * MIB), event("alloc", 0x7F1000000000, MOST), event("alloc", 0x7F2000000000, MIB),
+    event("segment_alloc", 0x7F1000000000, MOST), event("segment_free", 0x7F1000000000, MOST),
+    event("free_completed", 0x7F1000000000, MOST), event("free_completed", 0x7F2000000000, MIB)])
+write("holes.json", LIVE, [event("alloc", 0x7F0000000000, 5 * MIB), event("alloc", 0x7F0000A00000, 300 * MIB)])
+write("free_beyond_range.json", LIVE, [
+    event("alloc", 0x7F0000000000, 5 * MIB), event("oom", 0, 1 << 30, device_free=MOST)])

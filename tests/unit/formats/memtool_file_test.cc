@@ -91,6 +91,7 @@ Metadata AllMetadata(RecordingBuilder& builder) {
   metadata.doc_url = builder.Intern("https://x");
   metadata.comments = {builder.Intern("first"), builder.Intern("")};
   metadata.unpacked_bytes = UINT64_MAX;
+  metadata.log_text = std::string("line\0 \xff\n", 8);
   return metadata;
 }
 

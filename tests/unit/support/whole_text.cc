@@ -160,8 +160,8 @@ std::string Text(const Origin& row) {
   return Row(a, b, c, d, e, f, g, h);
 }
 std::string Text(const Metadata& row) {
-  const auto& [a, b, c, d, e, packing, f, g, h, i, j, k, l, m, n] = row;
-  return Row(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+  const auto& [a, b, c, d, e, packing, f, g, h, i, j, k, l, m, n, o] = row;
+  return Row(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
 }
 std::string Text(const Profile& row) {
   const auto& [a, b, c, d, e, f] = row;

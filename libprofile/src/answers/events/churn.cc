@@ -56,7 +56,7 @@ Result<ChurnAnswer> ComputeChurn(const HistoryIndex& index, const View& view,
                      .nanos = sums.nanos,
                      .allocations_per_second = PerSecond(sums.total.allocations, sums.nanos),
                      .bytes_per_second = PerSecond(sums.total.bytes, sums.nanos)};
-  answer.head.Add(index.recording(), query.name, RangeText(query.range));
+  answer.head.Add(index.recording(), query.name, RangeText(query.range), &index);
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";
   return answer;

@@ -118,7 +118,7 @@ Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
       .stacks = query.stacks,
       .streamed = query.limit == 0,
       .zero = GetFirstTime(index.history())};
-  answer.head.Add(index.recording(), query.name, RangeText(query.range));
+  answer.head.Add(index.recording(), query.name, RangeText(query.range), &index);
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";
   if (query.limit > 0 || query.count) {

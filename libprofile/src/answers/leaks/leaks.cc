@@ -226,7 +226,7 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
   MEMTOOL_TRY(growth);
   AnswerHead head{.question = "leaks", .sample_type = "space", .unit = "bytes"};
   const MomentRange& range = query.steps.range;
-  head.Add(index.recording(), name, range.from.text + " to " + range.to.text);
+  head.Add(index.recording(), name, range.from.text + " to " + range.to.text, &index);
   const bool one_iteration = growth->series.one_iteration;
   LeaksAnswer answer = LeaksOfSeries(std::move(growth->series), std::move(head), query);
   answer.history = {.measure = growth->measure,

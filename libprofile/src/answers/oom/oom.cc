@@ -10,6 +10,7 @@
 #include "answers/oom/oom_order.h"
 #include "answers/oom/oom_table_rows.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/clamped_sums.h"
 
 namespace memtool {
 
@@ -58,10 +59,15 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
 void AddRows(std::vector<OomRow> holders, OomAnswer& answer) {
   if (const auto& breakdown = answer.found->breakdown) {
     for (const OomPart& part : breakdown->parts) {
+      // Less than nothing by rounding is nothing.
       answer.rows.push_back({.kind = OomRow::Kind::kPart,
                              .name = part.key,
-                             .bytes = part.bytes,
-                             .precision = part.precision});
+                             .bytes = std::max<std::int64_t>(part.bytes, 0),
+                             .precision = part.precision,
+                             .contradicts = part.contradicts()});
+    }
+    if (breakdown->saturated) {
+      NoteClampedSums(answer.head.diagnostics);
     }
   }
   const bool program =
@@ -135,7 +141,7 @@ std::optional<std::int64_t> DatedTime(const OomMessage& message) {
 void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
   const OomFacts& facts = found.facts;
   const auto bytes = [](const std::optional<Quantity>& quantity) {
-    return quantity ? Value(quantity->bytes) : Value();
+    return Value(Possible(quantity));
   };
   const auto judged = [&found](std::int64_t figure) {
     return found.judged() ? Value(figure) : Value();
@@ -200,7 +206,7 @@ Value MakeConclusion(const OomAnswer& answer) {
 }  // namespace
 
 AnswerView MakeView(const OomAnswer& answer) {
-  std::vector<NamedValue> figures{{"total", answer.whole()},
+  std::vector<NamedValue> figures{{"total", Value(Unclamped(answer.whole()))},
                                   {"verdict", answer.found ? VerdictName(*answer.found) : "none"}};
   if (answer.found) {
     AddJudged(*answer.found, figures);

@@ -89,7 +89,7 @@ class Adviser {
     const auto part = [&](const std::optional<OomNumber>& bytes, Kind kind) {
       const double share = bytes && whole > 0 ? Ratio(bytes->bytes, whole) : 0.0;
       if (share >= kMax) {
-        Add({.kind = kind, .bytes = bytes->bytes, .share = share});
+        Add({.kind = kind, .bytes = bytes->bytes, .share = Fraction(bytes->bytes, whole)});
       }
       return share >= kMax;
     };
@@ -103,8 +103,8 @@ class Adviser {
     }
     constexpr double kMuch = 0.05;
     if (program.fragmentation && program.temporaries && program.temporaries->bytes > 0) {
-      const double share = Ratio(program.fragmentation->bytes, program.temporaries->bytes);
-      if (share >= kMuch) {
+      const auto share = Fraction(program.fragmentation->bytes, program.temporaries->bytes);
+      if (share.value_or(0) >= kMuch) {
         Add({.kind = Kind::kFragmentedLayout,
              .bytes = program.fragmentation->bytes,
              .share = share});
@@ -289,7 +289,7 @@ class Adviser {
                     .lacking = Lacking(),
                     .pid = each.pid};
       if (const auto& capacity = found_.facts.capacity) {
-        end.share = capacity->bytes > 0 ? Ratio(each.used->bytes, capacity->bytes) : 0.0;
+        end.share = Fraction(each.used->bytes, capacity->bytes);
       }
       Add(std::move(end));
     }

@@ -45,6 +45,16 @@ bool ProcessesContradict(const OomMessage& message) {
   return over > precision;
 }
 
+// A figure that no device allows is none.
+std::optional<Quantity> TakeImpossibleFree(OomFacts& facts) {
+  if (!facts.free || !facts.capacity ||
+      SaturatingSubtract(facts.free->bytes, facts.capacity->bytes) <=
+          SaturatingAdd(facts.free->precision, facts.capacity->precision)) {
+    return std::nullopt;
+  }
+  return std::exchange(facts.free, std::nullopt);
+}
+
 OomFacts MakeFacts(const OomMessage& message) {
   OomFacts facts;
   facts.requested_bytes = ToQuantity(message.requested_bytes);
@@ -143,6 +153,7 @@ OomCase MakeCase(const OomMessage& message) {
                 .time = message.time,
                 .facts = MakeFacts(message),
                 .message = message};
+  found.impossible_free = TakeImpossibleFree(found.facts);
   Judge(found);
   JudgeWording(found, message.wording);
   if (IsPool(found) && found.breakdown) {
@@ -188,6 +199,10 @@ OomPlatform GetPlatform(const OomCase& found) {
 
 bool IsPool(const OomCase& found) {
   return found.message && found.message->kind == "XLA" && found.facts.cached;
+}
+
+std::optional<std::int64_t> Possible(const std::optional<Quantity>& quantity) {
+  return quantity && quantity->bytes >= 0 ? std::optional(quantity->bytes) : std::nullopt;
 }
 
 std::optional<Quantity> GetLive(const OomCase& found) {

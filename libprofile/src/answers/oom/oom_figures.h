@@ -19,4 +19,9 @@ inline double Share(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? Ratio(part, whole) : 0.0;
 }
 
+// None of nothing, and where the part is larger than the whole: they contradict each other.
+inline std::optional<double> Fraction(std::int64_t part, std::int64_t whole) {
+  return whole > 0 && part <= whole ? std::optional(Ratio(part, whole)) : std::nullopt;
+}
+
 }  // namespace memtool

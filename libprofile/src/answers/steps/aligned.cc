@@ -112,7 +112,9 @@ class AlignedRows {
       named.file = groups.names[group].file;
       named.line = groups.names[group].line;
     } else {
-      named.name = std::string(block.before_recording ? kBeforeRecording : kNoStack);
+      named.name = std::string(block.before_recording  ? kBeforeRecording
+                               : block.without_address ? kWithoutAddress
+                                                       : kNoStack);
     }
     const auto key = std::tuple(named.name, named.file, named.line);
     return rows_.try_emplace(key, std::move(named)).first->second;

@@ -101,7 +101,7 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
     return Fail(ErrorCode::kUsage, fmt::format("--step-mark: no mark is called '{}'", mark),
                 "memtool timeline --format json lists the marks of a file");
   }
-  answer_.head.Add(recording, name, "whole");
+  answer_.head.Add(recording, name, "whole", &index);
   answer_.head.sample_type = "space";
   answer_.head.unit = "bytes";
   StackKeys keys;

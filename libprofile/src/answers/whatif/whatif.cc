@@ -342,8 +342,8 @@ class Maker {
     row.waste_peak = SaturatingSubtract(reserved, live);
     bool open = false;  // a segment waits for its block
     for (std::uint32_t i = 0; i < events.size(); ++i) {
-      live = SaturatingAdd(live, replay.ChangeAt(i));
-      reserved = SaturatingAdd(reserved, ReservedChange(events[i]));
+      live = RunningAdd(live, replay.ChangeAt(i));
+      reserved = RunningAdd(reserved, ReservedChange(events[i]));
       open = ReservedChange(events[i]) > 0 || (open && events[i].action != Action::kAlloc);
       if (open) {
         continue;

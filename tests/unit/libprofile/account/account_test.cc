@@ -60,22 +60,36 @@ TEST(Account, CompletesTheDevice) {
   EXPECT_EQ(facts.used->bytes, 750);
 }
 
-TEST(Account, ANegativeDifferenceIsKeptAndIsAContradiction) {
-  for (const AccountStep& step :
-       MakeAccountSteps({.process = Said(500, 10), .reserved = Said(600)})) {
-    if (step.key == "below_framework") {
-      EXPECT_EQ(step.bytes, -100);
-      EXPECT_EQ(step.precision, 10);
-      EXPECT_TRUE(step.contradicts);
+// Those that contradict each other, in order.
+std::string Contradicting(const AccountFacts& facts) {
+  std::string keys;
+  for (const AccountStep& step : MakeAccountSteps(facts)) {
+    if (step.contradicts) {
+      EXPECT_EQ(step.kind, AccountStep::Kind::kUnknown) << step.key;
+      keys += (keys.empty() ? "" : " ") + step.key;
     }
   }
-  // Less than rounding at the source is not a contradiction.
-  for (const AccountStep& step :
-       MakeAccountSteps({.process = Said(595, 10), .reserved = Said(600)})) {
-    if (step.key == "below_framework") {
-      EXPECT_FALSE(step.contradicts);
-    }
-  }
+  return keys;
+}
+
+TEST(Account, ADifferenceBelowZeroIsUnknown) {
+  EXPECT_EQ(Contradicting({.process = Said(500, 10), .reserved = Said(600)}), "below_framework");
+  EXPECT_EQ(Contradicting({.allocated = Said(500), .requested = Said(501)}), "rounding");
+  // Less than rounding at the source is nothing, and no contradiction.
+  EXPECT_EQ(Contradicting({.process = Said(595, 10), .reserved = Said(600)}), "");
+  EXPECT_EQ(Steps({.process = Said(595, 10), .reserved = Said(600)}).at("below_framework"), "0");
+}
+
+TEST(Account, ADeviceThatDoesNotAddUpIsAContradiction) {
+  EXPECT_EQ(Contradicting({.capacity = Said(1000), .free = Said(1001)}), "used");
+  EXPECT_EQ(Contradicting({.capacity = Said(1000), .used = Said(1001)}), "free");
+  Quantity elsewhere = Said(50);
+  elsewhere.source = "another";
+  EXPECT_EQ(Contradicting({.capacity = Said(1000), .free = elsewhere, .used = Said(900)}), "free");
+  EXPECT_EQ(Contradicting({.capacity = Said(1000), .free = Said(101), .used = Said(900)}), "free");
+  // What a driver keeps for itself is neither free nor used.
+  EXPECT_EQ(Contradicting({.capacity = Said(1000), .free = Said(50), .used = Said(900)}), "");
+  EXPECT_EQ(Contradicting({.capacity = Said(1000, 5), .free = Said(101), .used = Said(900)}), "");
 }
 
 // Parts sum to their whole wherever both are known.

@@ -77,8 +77,8 @@ struct AccountStep {
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
   std::string source;  // of a fact; for a difference, both sources
-  // A difference that is negative beyond rounding: its figures are of different moments, processes
-  // or devices.
+  // Unknown, because its figures contradict each other by more than rounding explains: they are of
+  // different moments, processes or devices.
   bool contradicts = false;
 };
 
@@ -89,7 +89,7 @@ void Complete(AccountFacts& facts);
 void Supplement(AccountFacts& facts, const AccountFacts& more);
 
 // Every step in the order of the ladder, unknown ones too; but recorded, unrecorded, private pools,
-// reusable and unlisted only where they are known. A negative difference is kept.
+// reusable and unlisted only where they are known.
 std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given);
 
 // What a recording with a history says at the chosen moments, one per trace: all that follows from

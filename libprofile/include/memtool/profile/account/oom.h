@@ -12,6 +12,7 @@
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/free_memory.h"
 #include "memtool/profile/allocator/request_sizes.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 
@@ -37,6 +38,8 @@ struct OomPart {
   std::string key;
   std::int64_t bytes = 0;
   std::int64_t precision = 0;
+  // Less than nothing, by more than rounding explains: the figures contradict each other.
+  [[nodiscard]] bool contradicts() const { return SaturatingAdd(bytes, precision) < 0; }
 };
 // What the parts sum to: the widest total for which all figures are known.
 enum class BreakdownTotal : std::uint8_t {
@@ -54,6 +57,7 @@ struct MemoryBreakdown {
   bool adds_up = true;
   // The driver's figure for this process is smaller than what the allocator holds: not used.
   bool process_unusable = false;
+  bool saturated = false;  // a sum left the 64-bit range, and is clamped to its end
 };
 // None if the live bytes are unknown.
 std::optional<MemoryBreakdown> MakeBreakdown(const OomFacts& facts);

@@ -30,6 +30,7 @@ struct AccountRow {
   // Fraction of the first known line that contains all later ones; none above that line and for
   // unknown values.
   std::optional<double> share{};
+  bool beyond = false;                 // larger than that line, which contradicts it: without share
   std::string bucket{};                // its name
   std::vector<BucketEntry> entries{};  // of a bucket: the largest
   std::uint64_t more_entries = 0;      // entries that are not listed
@@ -75,6 +76,10 @@ inline constexpr auto kAccountFields = Fields<AccountRow>({
     {"note", "WHAT IT IS", Unit::kText, kInWords, "what the part consists of",
      Drop(1) | kFixed | kWrap, "string"},
 });
+
+// Says in the head, as a warning, that steps contradict each other; for a head that was not made
+// here.
+void NoteContradictions(AccountAnswer& answer);
 
 AnswerView MakeView(const AccountAnswer& answer);
 

@@ -38,7 +38,9 @@ struct AnswerHead {
   // Notes an input and its diagnostics (equal codes are one); from the first selection also the
   // sample type and unit.
   void Add(const Selection& selection);
-  void Add(const Recording& recording, std::string_view path, std::string_view moment);
+  // `index`: of the recording's history, where it is known.
+  void Add(const Recording& recording, std::string_view path, std::string_view moment,
+           const HistoryIndex* index = nullptr);
 };
 
 // A pass over rows: each call makes the next one, which lives until the call after it; null at the

@@ -12,6 +12,7 @@
 
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/stack_names.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/replay/history_index.h"
@@ -40,7 +41,7 @@ struct EventRow {
   Action action = Action::kOther;
   std::int64_t size = 0;  // bytes
   std::optional<BlockId> id{};
-  std::int64_t allocated = 0;  // bytes in blocks after it
+  std::int64_t allocated = 0;  // bytes in blocks after it; clamped: unknown
   std::uint64_t stream = 0;    // its raw handle
   // The other end, an entry of the trace: the free of an allocation, the allocation of a free.
   std::optional<std::int64_t> partner{};
@@ -71,8 +72,9 @@ inline constexpr auto kEventFields = Fields<EventRow>({
      "string|null"},
     {"lived", "LIVED", Unit::kMicroseconds, kInWords,
      "how long the block lived, in events and time", Drop(6)},
-    {"allocated", "LIVE", Unit::kBytes, &EventRow::allocated, "bytes in blocks after the event",
-     Drop(3)},
+    {"allocated", "LIVE", Unit::kBytes,
+     [](const EventRow& row) { return Unclamped(row.allocated); },
+     "bytes in blocks after the event", Drop(3) | kOrUnknown},
     {"time_us", "", Unit::kMicroseconds,
      [](const EventRow& row) {
        return row.time == kNoTime ? std::nullopt : std::optional(row.time / 1000);

@@ -45,6 +45,7 @@ struct Layout {
   bool lines = false;    // lines of text joined by '\n', indented from the second on
   bool wrap = false;     // wraps into further lines; only the last column
   bool signs = false;    // a difference: with + or -, and coloured by it
+  bool unknown = false;  // null is the word "unknown" and not an empty cell
   std::size_t room = 0;  // width below which other columns give way; 0 = as for a name
 };
 
@@ -57,6 +58,7 @@ constexpr Layout operator|(const Layout& a, const Layout& b) {
           .lines = a.lines || b.lines,
           .wrap = a.wrap || b.wrap,
           .signs = a.signs || b.signs,
+          .unknown = a.unknown || b.unknown,
           .room = a.room + b.room};
 }
 constexpr Layout Drop(int order) {
@@ -69,6 +71,7 @@ inline constexpr Layout kPath{.path = true};
 inline constexpr Layout kLines{.lines = true};
 inline constexpr Layout kWrap{.wrap = true};
 inline constexpr Layout kSigns{.signs = true};
+inline constexpr Layout kOrUnknown{.unknown = true};
 inline constexpr Layout kPlaces{.room = 24};  // a name and its place, "forward linear.py:5"
 // In place of a getter: the command says what the cells are. Only tables have such a field, unless
 // it has a type.

@@ -48,7 +48,8 @@ struct OomRow {
   SharedText via{};      // the call into a framework, when frames were hidden
   std::size_t count = 1;
   std::string shape{};
-  bool argument = false;  // kBuffers: passed into the program, so part of its arguments
+  bool argument = false;     // kBuffers: passed into the program, so part of its arguments
+  bool contradicts = false;  // kPart: OomPart::contradicts, so nobody knows it
 };
 
 // The name of a kBuffers row whose chunks have none: they are all of one size.
@@ -98,8 +99,14 @@ inline constexpr auto kOomFields = Fields<OomRow>({
      [](const OomRow& row) -> Value { return row.kind == OomRow::Kind::kPart ? "part" : "holder"; },
      "a part of the memory, or who holds some of it", kPlain, R"("part"|"holder")"},
     {"name", "WHAT", Unit::kText, &OomRow::name, "which one", kWrap},
-    {"bytes", "SIZE", Unit::kBytes, &OomRow::bytes, "its size"},
-    {"share", "SHARE", Unit::kRatio, &OomRow::share, "SIZE as a share of the whole", Drop(1)},
+    {"bytes", "SIZE", Unit::kBytes,
+     [](const OomRow& row) { return row.contradicts ? std::nullopt : std::optional(row.bytes); },
+     "its size", kOrUnknown},
+    {"share", "SHARE", Unit::kRatio,
+     [](const OomRow& row) {
+       return row.contradicts || row.share > 1 ? Value() : Value(row.share);
+     },
+     "SIZE as a share of the whole", Drop(1), "number|null"},
     {"precision", "", Unit::kBytes, &OomRow::precision, "by how much SIZE may be off", kPlain,
      "natural"},
     {"file", "", Unit::kText,

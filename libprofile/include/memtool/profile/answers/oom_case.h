@@ -98,6 +98,8 @@ struct OomCase {
   std::optional<OomMessage> message;  // of a log
   // The processes that a message names hold more than the device has.
   bool processes_contradict = false;
+  // What a message says is free, where that is more than the device has: in no fact.
+  std::optional<Quantity> impossible_free{};
 
   // False where too few figures are reported to say how much was lacking.
   [[nodiscard]] bool judged() const { return failed && verdict.why != OomCause::kUnknown; }
@@ -122,6 +124,8 @@ OomPlatform GetPlatform(const OomCase& found);
 
 // The figures are those of a pool that XLA took from the driver at the start.
 bool IsPool(const OomCase& found);
+// The figure, unless it is less than nothing because others contradict it.
+std::optional<std::int64_t> Possible(const std::optional<Quantity>& quantity);
 // What the program holds, without what is free in private pools.
 std::optional<Quantity> GetLive(const OomCase& found);
 // "fragmentation", "full", "limit", "too-large", "unexplained", "unknown"; "none" when nothing

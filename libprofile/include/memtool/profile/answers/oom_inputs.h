@@ -35,7 +35,7 @@ namespace detail {
 
 template <std::optional<Quantity> OomFacts::*kFact>
 Value OomFact(const OomInputRow& row) {
-  return row.found && row.found->facts.*kFact ? Value((row.found->facts.*kFact)->bytes) : Value();
+  return row.found ? Value(Possible(row.found->facts.*kFact)) : Value();
 }
 
 }  // namespace detail
@@ -50,8 +50,7 @@ inline constexpr auto kOomInputFields = Fields<OomInputRow>({
      "what the driver had free", Drop(3), "integer|null"},
     {"live", "LIVE", Unit::kBytes,
      [](const OomInputRow& row) {
-       const auto live = row.found ? GetLive(*row.found) : std::nullopt;
-       return live ? Value(live->bytes) : Value();
+       return row.found ? Value(Possible(GetLive(*row.found))) : Value();
      },
      "what the program held", Drop(2), "integer|null"},
     {"cached", "CACHED", Unit::kBytes, detail::OomFact<&OomFacts::cached>,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
@@ -40,9 +41,9 @@ struct StepsRow {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   StepSource from = StepSource::kNone;
-  std::int64_t peak = 0;  // bytes
+  std::int64_t peak = 0;  // bytes; clamped: unknown
   std::int64_t peak_event = 0;
-  std::int64_t end_live = 0;  // bytes
+  std::int64_t end_live = 0;  // likewise
   std::int64_t allocated = 0;
   std::uint64_t allocations = 0;
   bool complete = true;
@@ -53,10 +54,12 @@ struct StepsRow {
 
 inline constexpr auto kStepsFields = Fields<StepsRow>({
     {"step", "STEP", Unit::kOrdinal, &StepsRow::step, "the number of the step; * = not whole"},
-    {"peak", "PEAK", Unit::kBytes, &StepsRow::peak, "the most that was live in it"},
+    {"peak", "PEAK", Unit::kBytes, [](const StepsRow& row) { return Unclamped(row.peak); },
+     "the most that was live in it", kOrUnknown},
     {"peak_event", "AT EVENT", Unit::kOrdinal, &StepsRow::peak_event, "when that was", Drop(4)},
-    {"live_at_end", "AT ITS END", Unit::kBytes, &StepsRow::end_live, "what is live when it ends",
-     Drop(3)},
+    {"live_at_end", "AT ITS END", Unit::kBytes,
+     [](const StepsRow& row) { return Unclamped(row.end_live); }, "what is live when it ends",
+     Drop(3) | kOrUnknown},
     {"allocated", "ALLOCATED", Unit::kBytes, &StepsRow::allocated,
      "bytes that were allocated in it", Drop(5)},
     {"allocations", "ALLOCATIONS", Unit::kCount, &StepsRow::allocations,

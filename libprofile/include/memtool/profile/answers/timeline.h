@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/history/timeline.h"
@@ -77,7 +78,7 @@ struct TimelineRow {
   std::int64_t event = -1;  // of its trace; -1 = the base
   std::int64_t time = kNoTime;
   std::int32_t device = -1;
-  std::int64_t allocated = 0;
+  std::int64_t allocated = 0;  // clamped: unknown; so are `reserved` and each layer
   std::int64_t reserved = 0;
   std::span<const std::int64_t> layers;  // as TimelineAnswer::layers; they sum to `allocated`
 };
@@ -110,8 +111,12 @@ inline constexpr auto kTimelineFields = Fields<TimelineRow>({
      },
      "when it was, by the clock of the file"},
     {"device", "DEVICE", Unit::kOrdinal, &TimelineRow::device, "the device"},
-    {"allocated", "ALLOCATED", Unit::kBytes, &TimelineRow::allocated, "bytes in blocks"},
-    {"reserved", "RESERVED", Unit::kBytes, &TimelineRow::reserved, "bytes in segments"},
+    {"allocated", "ALLOCATED", Unit::kBytes,
+     [](const TimelineRow& row) { return Unclamped(row.allocated); }, "bytes in blocks",
+     kOrUnknown},
+    {"reserved", "RESERVED", Unit::kBytes,
+     [](const TimelineRow& row) { return Unclamped(row.reserved); }, "bytes in segments",
+     kOrUnknown},
 });
 
 // Errors: kUsage for a moment, a device or a grouping that the recording does not have.

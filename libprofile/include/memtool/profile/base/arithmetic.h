@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace memtool {
 
@@ -40,6 +41,23 @@ constexpr std::int64_t SaturatingMultiply(std::int64_t a, std::int64_t b) {
                                  : std::numeric_limits<std::int64_t>::min();
   }
   return product;
+}
+
+// Whether a total stands at an end of the range of int64: it was clamped there, and is no figure.
+constexpr bool IsClamped(std::int64_t total) {
+  return total == std::numeric_limits<std::int64_t>::max() ||
+         total == std::numeric_limits<std::int64_t>::min();
+}
+
+// total + change, for a total that changes over time: a clamped one stays as it is, because what
+// is taken from an end of the range is no figure.
+constexpr std::int64_t RunningAdd(std::int64_t total, std::int64_t change) {
+  return IsClamped(total) ? total : SaturatingAdd(total, change);
+}
+
+// The total, or none when it is clamped: unknown.
+constexpr std::optional<std::int64_t> Unclamped(std::int64_t total) {
+  return IsClamped(total) ? std::nullopt : std::optional(total);
 }
 
 // |value|; the largest int64 for the smallest.

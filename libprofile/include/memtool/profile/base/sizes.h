@@ -25,6 +25,10 @@ Result<SizeUnit> ParseSizeUnit(std::string_view text);
 SizeUnit UnitFor(std::int64_t bytes);
 // "76.30 MiB", "512 B". `sign`: also write "+".
 std::string FormatSize(std::int64_t bytes, SizeUnit unit = SizeUnit::kAuto, bool sign = false);
+// The word for a figure that nobody knows.
+inline constexpr std::string_view kUnknownWord = "unknown";
+// FormatSize, or kUnknownWord for a total that was clamped (IsClamped).
+std::string FormatTotal(std::int64_t bytes);
 // 1234567 → "1,234,567".
 std::string FormatCount(std::int64_t count, bool sign = false);
 

@@ -18,6 +18,8 @@ std::string LabelValues(const Recording& recording, LabelSetId labels, std::stri
 // The row of what has no stack.
 inline constexpr std::string_view kNoStack = "(no stack)";
 // The row of what was allocated before the first event, by an unknown caller.
+// The stack of what memory events without an address left (Action::kAdjust).
+inline constexpr std::string_view kWithoutAddress = "(without an address)";
 inline constexpr std::string_view kBeforeRecording = "(before recording)";
 
 }  // namespace memtool

@@ -121,6 +121,8 @@ struct Metadata {
   StringId doc_url;
   std::vector<StringId> comments;
   std::uint64_t unpacked_bytes = 0;
+  // Of a table in a log: the log, as far as it was kept. `oom` explains the messages in it.
+  std::string log_text{};
 };
 
 // Samples as columns: row i of every column is one sample.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "memtool/profile/model/recording.h"
@@ -38,5 +39,13 @@ class HistoryIndex {
   std::shared_ptr<const Recording> recording_;
   mutable std::vector<OfTrace> traces_;
 };
+
+// Of traces that do not end at the blocks that the allocator lists: damage. None where a total is
+// unknown, which clamped_sums says.
+std::optional<Diagnostic> NoteHoles(const HistoryIndex& index);
+// What every answer about a recording says of it: its diagnostics, and NoteHoles of its history
+// (`index`; else null). Equal codes become one.
+void AddDiagnostics(const Recording& recording, const HistoryIndex* index,
+                    std::vector<Diagnostic>& diagnostics);
 
 }  // namespace memtool

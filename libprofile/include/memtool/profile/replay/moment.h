@@ -42,6 +42,10 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
 // in upper case. Errors: kUsage, which begin with `option`.
 Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
 
+// The moment that is looked at unless another one is asked for: a compiler's plan at its peak, all
+// else at its end.
+MomentSpec DefaultMoment(const Recording& recording);
+
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage, with a
 // helpful sentence, when the trace has no such moment.
 Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,

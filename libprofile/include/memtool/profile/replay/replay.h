@@ -2,7 +2,9 @@
 //
 // A recorder starts late: what was allocated before it has no allocation event. Its bytes are the
 // base: the sizes of frees that match no allocation, plus the blocks that are still there at the
-// end and were never opened, plus what the format gives as a sum (Trace::preexisting_bytes). With
+// end and were never opened, plus what the format gives as a sum (Trace::preexisting_bytes), and
+// never less than what events without an address (Action::kAdjust) free beyond what such events
+// allocated. With
 // them a replay must end at the sum of the blocks that the allocator lists; when it does, the trace
 // has no holes.
 #pragma once
@@ -19,7 +21,8 @@ namespace memtool {
 
 // Everything `memtool info` says about one trace. Bytes are as the file logs them (PyTorch:
 // requested sizes for blocks, rounded sizes for segments). Event numbers count from 0 within the
-// trace; -1 is the base, before the first event.
+// trace; -1 is the base, before the first event. Totals that left the range of int64 are clamped to
+// its end from there on, and unknown (Unclamped).
 struct TraceSummary {
   std::int32_t device = -1;
   std::uint64_t events = 0;
@@ -44,13 +47,21 @@ struct TraceSummary {
   std::uint64_t segment_events = 0;
   std::vector<std::uint64_t> ooms;  // event numbers
 
+  // Of the blocks that the allocator lists at the end.
+  [[nodiscard]] std::int64_t listed_bytes() const {
+    return RunningAdd(live_block_bytes, pending_free_bytes);
+  }
   // A sum that left the range of int64 shows nothing.
+  [[nodiscard]] bool is_known() const {
+    return !IsClamped(end_bytes) && !IsClamped(listed_bytes());
+  }
   [[nodiscard]] bool reconciles() const {
     bool saturated = false;
     std::int64_t blocks = live_block_bytes;
     AddTo(blocks, pending_free_bytes, saturated);
     return end_bytes == blocks && !saturated;
   }
+  [[nodiscard]] bool has_holes() const { return is_known() && end_bytes != listed_bytes(); }
 };
 
 // Events of a trace, in order.
@@ -70,6 +81,7 @@ struct LiveBlock {
   std::uint32_t block = UINT32_MAX;    // its row of AllocatorState::blocks, for unopened blocks
   bool before_recording = false;       // allocated before the first event
   bool pending_free = false;           // freed by the program, but a stream may still use it
+  bool without_address = false;        // no block: what events without an address left
 };
 
 // One trace with every free matched to its allocation. Costs one pass with a hash table; all
@@ -81,20 +93,22 @@ class Replay {
 
   [[nodiscard]] TraceSummary Summarize() const;
   // What is live after event `last` of the trace (-1 = before the first), by address. Sizes sum to
-  // the replayed live bytes at that event, kAdjust events aside.
+  // the replayed live bytes at that event.
   [[nodiscard]] std::vector<LiveBlock> LiveAt(std::int64_t last) const;
 
   // Groups of allocations for PeakWithout: a group number per stack, and one each for allocations
-  // without frames that were made before and during the recording. kNoGroup = in no group.
+  // without frames that were made before and during the recording, and for events without an
+  // address. kNoGroup = in no group.
   static constexpr std::uint32_t kNoGroup = UINT32_MAX;
   struct Groups {
     std::span<const std::uint32_t> of_stack;
     std::uint32_t before_recording = kNoGroup;
     std::uint32_t without_stack = kNoGroup;
     std::size_t count = 0;
+    std::uint32_t without_address = kNoGroup;
   };
-  // Per group: how high the trace's peak would be if the group had never existed. One pass over the
-  // events, whatever the number of groups.
+  // Per group: how high the trace's peak would be if the group had never existed, clamped where
+  // that is unknown. One pass over the events, whatever the number of groups.
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const Groups& groups) const;
   // The same for groups that share allocations: those of stack S are members[first[S]] up to
   // members[first[S + 1]], each once.
@@ -104,6 +118,7 @@ class Replay {
     std::span<const std::uint32_t> before_recording;
     std::span<const std::uint32_t> without_stack;
     std::size_t count = 0;
+    std::span<const std::uint32_t> without_address{};
   };
   [[nodiscard]] std::vector<std::int64_t> PeakWithout(const SharedGroups& groups) const;
 
@@ -117,6 +132,10 @@ class Replay {
   // The base: frees without an allocation, and rows of AllocatorState::blocks that no event opened.
   [[nodiscard]] std::span<const std::uint32_t> unmatched() const { return unmatched_; }
   [[nodiscard]] std::span<const std::uint32_t> unopened() const { return unopened_; }
+  // Likewise, as sums: what the format gives, less what events without an address free of it; and
+  // that.
+  [[nodiscard]] std::int64_t preexisting() const { return preexisting_; }
+  [[nodiscard]] std::int64_t base_without_address() const { return base_without_address_; }
 
  private:
   [[nodiscard]] bool HasFrames(StackId stack) const {
@@ -127,7 +146,8 @@ class Replay {
       std::span<const std::uint32_t> without_frames) const;
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
                                                              std::uint32_t event) const;
-  // Peaks, end and out-of-memory events, from the bases that `summary` has.
+  [[nodiscard]] std::int64_t WithoutAddressAt(std::uint32_t end) const;
+  // Peaks, ends and out-of-memory events, from the bases that `summary` has.
   void AddPeaks(TraceSummary& summary) const;
 
   const Recording& recording_;
@@ -136,6 +156,8 @@ class Replay {
   std::vector<std::uint32_t> partner_;
   std::vector<std::uint32_t> unmatched_;
   std::vector<std::uint32_t> unopened_;
+  std::int64_t preexisting_ = 0;
+  std::int64_t base_without_address_ = 0;
   std::uint64_t double_allocs_ = 0;
   std::uint64_t size_changes_ = 0;
 };
