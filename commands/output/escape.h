@@ -18,9 +18,6 @@ std::string EscapeDot(std::string_view bytes);
 // Text and attributes of XML: text made visible, and its special characters as entities.
 std::string EscapeXml(std::string_view bytes);
 
-// The two ends of a text that is far longer than what is shown of it, with "…" between them: what
-// looks at every byte need not look at megabytes. Others as they are. `most`: bytes.
-std::string Abridge(std::string_view text, std::size_t most);
 // Width in terminal cells of text that went through EscapeText.
 std::size_t DisplayWidth(std::string_view text);
 // Cuts text that went through EscapeText to `width` cells, with "…" in place of the middle. A line

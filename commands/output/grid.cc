@@ -8,6 +8,7 @@
 #include "output/cut_names.h"
 #include "output/escape.h"
 #include "output/number_widths.h"
+#include "output/text/abridge.h"
 #include "output/text/colors.h"
 
 namespace memtool::commands {

@@ -1,8 +1,8 @@
 #include "output/tabulate.h"
 
 #include "memtool/profile/answers/write.h"
-#include "output/escape.h"
 #include "output/grid.h"
+#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

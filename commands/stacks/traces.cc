@@ -14,6 +14,7 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/tabulate.h"
+#include "output/text/abridge.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 

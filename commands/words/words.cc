@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "memtool/profile/base/paths.h"
-#include "output/escape.h"
+#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

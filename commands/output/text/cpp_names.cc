@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "memtool/profile/base/paths.h"
-#include "output/escape.h"
+#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

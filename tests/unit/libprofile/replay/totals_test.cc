@@ -156,7 +156,7 @@ TEST(Holes, AreDamageThatEveryAnswerSays) {
   const auto recording = std::make_shared<const Recording>(test::MakeRecording(
       std::move(history),
       test::InOneSegment({{.address = 0, .size = 512, .requested = 512, .stack = StackId()}},
-                         1024)));
+                         512)));
   std::vector<Diagnostic> diagnostics;
   const HistoryIndex index(recording);
   AddDiagnostics(*recording, &index, diagnostics);

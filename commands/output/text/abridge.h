@@ -1,0 +1,14 @@
+// Texts that are far longer than what is shown of them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace memtool::commands {
+
+// The two ends of a text that is far longer than what is shown of it, with "…" between them: what
+// looks at every byte need not look at megabytes. Others as they are. `most`: bytes.
+std::string Abridge(std::string_view text, std::size_t most);
+
+}  // namespace memtool::commands
