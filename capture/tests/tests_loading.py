@@ -1,7 +1,9 @@
 """The library in other people's processes: look-ups, exports, programs without a device."""
 import json
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -167,6 +169,57 @@ def test_past(env):
     # One of each in one process, and nothing at all where nobody wants events.
     done = env.run(program, "deepbind", libraries[1], MEMTOOL_CAPTURE_ENABLED=0)
     same([], env.logs(), done.stderr)
+
+
+LAZY = r"""
+void cu_nowhere(void);
+int use(void) { return 0; }
+void never(void) { cu_nowhere(); }
+"""
+LAZILY = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) {
+    void* library = dlopen(words[i], RTLD_LAZY);
+    if (!library || ((int (*)(void))dlsym(library, "use"))()) return puts(dlerror()), 1;
+  }
+}
+"""
+
+
+def test_damaged_bindings(env):
+    """Slots, symbols and names that the linker has not looked at yet may be anything."""
+    if platform.machine() != "x86_64":
+        return SKIPPED  # the linker fills lazy slots elsewhere before they are used
+    driver = f"-L{env.programs}/driver"
+    linked = compile_c(env, "linked.so", LINKED, "-shared", "-fPIC", driver, "-l:libcuda.so.1")
+    sound = compile_c(env, "lazy.so", LAZY, "-shared", "-fPIC", "-Wl,-z,lazy").read_bytes()
+    # The one lazy slot {offset, type | symbol << 32, 0} and its symbol {name, ...}.
+    names = sound.index(b"\0cu_nowhere\0") + 1
+    dynamic = {}
+    (table,), (entries,) = struct.unpack_from("<Q", sound, 32), struct.unpack_from("<H", sound, 56)
+    for at in range(table, table + entries * 56, 56):
+        kind, _, offset, _, _, size = struct.unpack_from("<IIQQQQ", sound, at)
+        if kind == 2:  # PT_DYNAMIC
+            dynamic = dict(struct.iter_unpack("<QQ", sound[offset:offset + size // 16 * 16]))
+    symbols, strings, slots = dynamic[6], dynamic[5], dynamic[23]  # in the first segment: offsets
+    offset, kind, _ = struct.unpack_from("<QQQ", sound, slots)
+    symbol = symbols + (kind >> 32) * 24
+    same(names - strings, struct.unpack_from("<I", sound, symbol)[0], "the symbol of the lazy slot")
+    paths = []
+    for name, at, form, value in (("index", slots + 8, "<Q", kind | 0xfffffff0 << 32),
+                                  ("symbol", slots + 8, "<Q", kind & 0xffffffff | 1 << 52),
+                                  ("name", symbol, "<I", 0xfffffff0),
+                                  ("far", symbol, "<I", 0x7ffff000)):
+        damaged = bytearray(sound)
+        struct.pack_into(form, damaged, at, value)
+        paths.append(env.folder / f"{name}.so")
+        paths[-1].write_bytes(damaged)
+    program = compile_c(env, "lazily", LAZILY)
+    env.run(program, linked, *paths, shim=False)
+    env.run(program, linked, *paths)
+    compare_books(env, "damaged bindings")
 
 
 DLSYM = r'''

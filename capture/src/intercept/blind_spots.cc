@@ -55,75 +55,79 @@ bool IsPast(const Bindings& bindings, const char* name, const void* bound) {
   return false;
 }
 
-// As in objects/elf_image.cc: addresses below the load base are offsets.
-template <class T>
-const T* At(const dl_phdr_info& info, std::uintptr_t value) {
-  return reinterpret_cast<const T*>(value < info.dlpi_addr ? value + info.dlpi_addr : value);
-}
-
-const ElfW(Dyn) * FindDynamic(const dl_phdr_info& info) {
-  for (int i = 0; i < info.dlpi_phnum; ++i) {
-    if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-      return At<ElfW(Dyn)>(info, info.dlpi_phdr[i].p_vaddr);
-    }
-  }
-  return nullptr;
-}
-
 struct Table {
-  const ElfW(Rela) * begin = nullptr;
+  std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   std::size_t skipped = 0;  // those without a name come first
 };
 
-int VisitBindings(dl_phdr_info* info, std::size_t /*size*/, void* data) {
-  auto& bindings = *static_cast<Bindings*>(data);
-  const auto* dynamic = FindDynamic(*info);
-  if (dynamic == nullptr || IsDriver(info->dlpi_name)) {
-    return 0;
-  }
-  const ElfW(Sym)* symbols = nullptr;
-  const char* strings = nullptr;
+// What an object's dynamic section says about the slots that the linker fills.
+struct Slots {
+  std::uintptr_t symbols = 0;
+  std::uintptr_t strings = 0;
   Table tables[2];  // of data and of calls
-  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
-    const std::uintptr_t value = dynamic->d_un.d_ptr;
-    switch (dynamic->d_tag) {
+};
+
+Slots FindSlots(ObjectReader& reader) {
+  Slots slots;
+  reader.ForEachDynamic([&](ElfW(Sxword) tag, std::uintptr_t value) {
+    switch (tag) {
       case DT_SYMTAB:
-        symbols = At<ElfW(Sym)>(*info, value);
+        slots.symbols = reader.AddressOf(value);
         break;
       case DT_STRTAB:
-        strings = At<char>(*info, value);
+        slots.strings = reader.AddressOf(value);
         break;
       case DT_RELA:
-        tables[0].begin = At<ElfW(Rela)>(*info, value);
+        slots.tables[0].begin = reader.AddressOf(value);
         break;
       case DT_RELASZ:
-        tables[0].bytes = value;
+        slots.tables[0].bytes = value;
         break;
       case DT_RELACOUNT:
-        tables[0].skipped = value;
+        slots.tables[0].skipped = value;
         break;
       case DT_JMPREL:
-        tables[1].begin = At<ElfW(Rela)>(*info, value);
+        slots.tables[1].begin = reader.AddressOf(value);
         break;
       case DT_PLTRELSZ:
-        tables[1].bytes = value;
+        slots.tables[1].bytes = value;
         break;
       default:
         break;
     }
+  });
+  return slots;
+}
+
+bool IsBoundPast(const Bindings& bindings, const Slots& slots, const ElfW(Rela) & slot,
+                 ObjectReader& reader) {
+  const auto index = static_cast<std::size_t>(ELF64_R_SYM(slot.r_info));
+  const std::uintptr_t name = slots.strings + reader.Entry<ElfW(Sym)>(slots.symbols, index).st_name;
+  const char first = index == 0 ? '\0' : reader.Read<char>(name);
+  if (first != 'c' && first != 'h' && first != 'd') {
+    return false;
   }
-  if (symbols == nullptr || strings == nullptr) {
+  const char* text = reader.Text(name);
+  const void* bound = reader.Read<void*>(reader.base() + slot.r_offset);
+  return !reader.failed() && IsPast(bindings, text, bound);
+}
+
+int VisitBindings(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& bindings = *static_cast<Bindings*>(data);
+  if (IsDriver(info->dlpi_name)) {
     return 0;
   }
-  for (const Table& table : tables) {
-    const std::size_t count = table.begin == nullptr ? 0 : table.bytes / sizeof(ElfW(Rela));
-    for (std::size_t i = table.skipped; i < count; ++i) {
-      const ElfW(Rela)& slot = table.begin[i];
-      const auto symbol = static_cast<std::uint32_t>(ELF64_R_SYM(slot.r_info));
-      const char* name = strings + symbols[symbol].st_name;
-      if (symbol != 0 && (*name == 'c' || *name == 'h' || *name == 'd') &&
-          IsPast(bindings, name, *At<void*>(*info, info->dlpi_addr + slot.r_offset))) {
+  ObjectReader reader(*info);
+  const Slots slots = FindSlots(reader);
+  if (slots.symbols == 0 || slots.strings == 0) {
+    return 0;
+  }
+  for (const Table& table : slots.tables) {
+    const std::size_t count = table.begin == 0 ? 0 : table.bytes / sizeof(ElfW(Rela));
+    for (std::size_t i = table.skipped; i < count && !reader.failed(); ++i) {
+      const auto slot = reader.Entry<ElfW(Rela)>(table.begin, i);
+      if (IsBoundPast(bindings, slots, slot, reader)) {
         ++bindings.past;
         return 0;
       }

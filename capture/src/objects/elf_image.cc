@@ -10,16 +10,20 @@ namespace memtool::capture {
 
 namespace {
 
-// What an object's dynamic section points at. The dynamic linker may never have looked there, and
-// what it did not need may be damaged: every read stays within the object's segments.
+// What an object's dynamic section points at.
 class Symbols {
  public:
-  explicit Symbols(const dl_phdr_info& info) : info_(info) {
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-      if (info.dlpi_phdr[i].p_type == PT_DYNAMIC) {
-        ReadDynamic(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+  explicit Symbols(const dl_phdr_info& info) : reader_(info) {
+    reader_.ForEachDynamic([this](ElfW(Sxword) tag, std::uintptr_t value) {
+      std::uintptr_t* table = tag == DT_SYMTAB     ? &symbols_
+                              : tag == DT_STRTAB   ? &strings_
+                              : tag == DT_GNU_HASH ? &gnu_hash_
+                              : tag == DT_HASH     ? &hash_
+                                                   : nullptr;
+      if (table != nullptr) {
+        *table = reader_.AddressOf(value);
       }
-    }
+    });
   }
 
   // The address that `name` is defined at, or 0.
@@ -33,16 +37,16 @@ class Symbols {
     } else if (hash_ != 0) {
       index = FindLinear(name);
     }
-    return index == 0 ? 0 : info_.dlpi_addr + Symbol(index).st_value;
+    return index == 0 ? 0 : reader_.base() + Symbol(index).st_value;
   }
 
   // Whether a function that the object exports begins there.
   [[nodiscard]] bool ExportAt(std::uintptr_t address) {
     const std::uint32_t count = symbols_ == 0 ? 0 : Count();
-    for (std::uint32_t i = 1; i < count && !failed_; ++i) {
+    for (std::uint32_t i = 1; i < count && !reader_.failed(); ++i) {
       const ElfW(Sym) symbol = Symbol(i);
       if (symbol.st_shndx != SHN_UNDEF && (symbol.st_info & 0xfU) == STT_FUNC &&
-          info_.dlpi_addr + symbol.st_value == address) {
+          reader_.base() + symbol.st_value == address) {
         return true;
       }
     }
@@ -50,46 +54,10 @@ class Symbols {
   }
 
  private:
-  // A zero, and failed_, for what lies in no segment.
-  template <class T>
-  T Read(std::uintptr_t at) {
-    if (!segment_.Holds(at, sizeof(T))) {
-      segment_ = FindSegment(info_, at);
-    }
-    T value{};
-    if (segment_.Holds(at, sizeof(T))) {
-      memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
-    } else {
-      failed_ = true;
-    }
-    return value;
-  }
   std::uint32_t Word(std::uintptr_t table, std::size_t index) {
-    return Read<std::uint32_t>(table + index * 4);
+    return reader_.Entry<std::uint32_t>(table, index);
   }
-  ElfW(Sym) Symbol(std::uint32_t index) {
-    return Read<ElfW(Sym)>(symbols_ + std::size_t{index} * sizeof(ElfW(Sym)));
-  }
-
-  void ReadDynamic(std::uintptr_t at) {
-    for (auto entry = Read<ElfW(Dyn)>(at); entry.d_tag != DT_NULL; entry = Read<ElfW(Dyn)>(at)) {
-      // The linker rewrites the addresses of most objects in place, but not those of read-only
-      // sections (the vdso): what is below the load base is still an offset.
-      const std::uintptr_t value = entry.d_un.d_ptr < info_.dlpi_addr
-                                       ? entry.d_un.d_ptr + info_.dlpi_addr
-                                       : entry.d_un.d_ptr;
-      if (entry.d_tag == DT_SYMTAB) {
-        symbols_ = value;
-      } else if (entry.d_tag == DT_STRTAB) {
-        strings_ = value;
-      } else if (entry.d_tag == DT_GNU_HASH) {
-        gnu_hash_ = value;
-      } else if (entry.d_tag == DT_HASH) {
-        hash_ = value;
-      }
-      at += sizeof entry;
-    }
-  }
+  ElfW(Sym) Symbol(std::uint32_t index) { return reader_.Entry<ElfW(Sym)>(symbols_, index); }
 
   bool Defines(std::uint32_t index, const char* name) {
     const ElfW(Sym) symbol = Symbol(index);
@@ -99,11 +67,11 @@ class Symbols {
       return false;
     }
     std::uintptr_t at = strings_ + symbol.st_name;
-    while (*name != '\0' && Read<char>(at) == *name) {
+    while (*name != '\0' && reader_.Read<char>(at) == *name) {
       ++at;
       ++name;
     }
-    return *name == '\0' && Read<char>(at) == '\0' && !failed_;
+    return *name == '\0' && reader_.Read<char>(at) == '\0' && !reader_.failed();
   }
 
   struct GnuHash {
@@ -133,7 +101,7 @@ class Symbols {
     if (index < table.first) {
       return 0;
     }
-    for (; !failed_; ++index) {
+    for (; !reader_.failed(); ++index) {
       const std::uint32_t entry = Word(table.chain, index - table.first);
       if ((entry | 1U) == (hash | 1U) && Defines(index, name)) {
         return index;
@@ -147,7 +115,7 @@ class Symbols {
 
   std::uint32_t FindLinear(const char* name) {
     const std::uint32_t count = Word(hash_, 1);
-    for (std::uint32_t i = 1; i < count && !failed_; ++i) {
+    for (std::uint32_t i = 1; i < count && !reader_.failed(); ++i) {
       if (Defines(i, name)) {
         return i;
       }
@@ -163,22 +131,20 @@ class Symbols {
     }
     const GnuHash table = ReadGnuHash();
     std::uint32_t last = 0;
-    for (std::uint32_t i = 0; i < table.bucket_count && !failed_; ++i) {
+    for (std::uint32_t i = 0; i < table.bucket_count && !reader_.failed(); ++i) {
       const std::uint32_t index = Word(table.buckets, i);
       last = index > last ? index : last;
     }
     if (last < table.first) {
       return 0;
     }
-    while (!failed_ && (Word(table.chain, last - table.first) & 1U) == 0) {
+    while (!reader_.failed() && (Word(table.chain, last - table.first) & 1U) == 0) {
       ++last;
     }
-    return failed_ ? 0 : last + 1;
+    return reader_.failed() ? 0 : last + 1;
   }
 
-  const dl_phdr_info& info_;
-  AddressRange segment_;  // that was read last
-  bool failed_ = false;
+  ObjectReader reader_;
   std::uintptr_t symbols_ = 0;
   std::uintptr_t strings_ = 0;
   std::uintptr_t gnu_hash_ = 0;
@@ -296,6 +262,18 @@ AddressRange FindSegment(const dl_phdr_info& info, std::uintptr_t address, unsig
     }
   }
   return {};
+}
+
+const char* ObjectReader::Text(std::uintptr_t at) {
+  const auto* text = reinterpret_cast<const char*>(at);
+  const std::size_t most = Reach(at, 1) ? segment_.end - at : 0;
+  for (std::size_t size = 0; size < most; ++size) {
+    if (text[size] == '\0') {
+      return text;
+    }
+  }
+  failed_ = true;
+  return nullptr;
 }
 
 void* FindSymbol(const dl_phdr_info& info, const char* name) {

@@ -90,10 +90,13 @@ void Capture(RawStack& stack) {
   for (std::uint32_t i = 0; i < stack.native_count; ++i) {
     hash = Mix(hash, stack.native[i]);
   }
+  const PyReader& reader = Python::Reader();
   for (std::uint32_t i = 0; i < stack.python_count; ++i) {
-    const PyCodeKey key = Python::Reader().Key(stack.python[i].code);
-    hash = Mix(Mix(hash, stack.python[i].code + stack.python[i].position),
-               key.lines + key.first_line + stack.python[i].flags);
+    const PyFrame& frame = stack.python[i];
+    const PyCodeKey key = reader.Key(frame.code);
+    // Of one frame first: it need not wait for those before it.
+    hash = Mix(hash,
+               Mix(Mix(0, frame.code + frame.position), key.lines + key.first_line + frame.flags));
   }
   stack.hash = hash;
 }

@@ -25,81 +25,99 @@ constexpr std::size_t kSizeAt = 16;  // length of a str, size of a bytes
 constexpr std::size_t kStateAt = 32;
 constexpr std::size_t kBytesData = 32;
 
-// Pages that could be read, + 1. They are not asked about again before an object comes or goes: an
-// interpreter that is sound never points at what it has given back, and one that is not seldom
-// points at a page that it pointed at before.
-std::atomic<std::uintptr_t> g_readable[4096];
+// Pages that could be read, | 1, each in one of its two slots: frames and code lie in some dozens
+// of pages, of which two may well share a slot, and to ask about one in each walk costs as much as
+// the rest of the walk. What was found holds for later walks because a page that a sound
+// interpreter's frames point at is one that it has not given back: the calling thread's frames own
+// their code, and both stay until it returns. It is forgotten where that may not be so: when an
+// object came or went (of an interpreter that is no more, the pages are others'), and when a chain
+// ended early, because its interpreter is not sound.
+constexpr std::size_t kPages = 4096;
+std::atomic<std::uintptr_t> g_readable[kPages];
 
-__attribute__((noinline)) bool AskForPage(std::uintptr_t page) {
-  if (!CanRead(page)) {
-    return false;
-  }
-  g_readable[page / kMinPage % 4096].store(page + 1, std::memory_order_relaxed);
-  return true;
+constexpr std::uintptr_t PageOf(std::uintptr_t at) {
+  return at & ~(kMinPage - 1);
+}
+
+inline std::atomic<std::uintptr_t>& FirstSlot(std::uintptr_t page) {
+  return g_readable[page / kMinPage % kPages];
+}
+
+std::atomic<std::uintptr_t>& SecondSlot(std::uintptr_t page) {
+  return g_readable[Mix(0, page) % kPages];
+}
+
+inline bool Holds(const std::atomic<std::uintptr_t>& slot, std::uintptr_t page) {
+  return slot.load(std::memory_order_relaxed) == (page | 1U);
 }
 
 bool PageCanBeRead(std::uintptr_t page) {
-  return g_readable[page / kMinPage % 4096].load(std::memory_order_relaxed) == page + 1 ||
-         AskForPage(page);
+  std::atomic<std::uintptr_t>& first = FirstSlot(page);
+  std::atomic<std::uintptr_t>& second = SecondSlot(page);
+  if (Holds(first, page) || Holds(second, page)) {
+    return true;
+  }
+  if (!CanRead(page)) {
+    return false;
+  }
+  (first.load(std::memory_order_relaxed) == 0 ? first : second)
+      .store(page | 1U, std::memory_order_relaxed);
+  return true;
 }
 
-// Where an object of so many bytes may be, at a multiple of 8 as all of the interpreter's are: in
-// the pages of the last one, which the next is often beside, or in others that can be read.
+__attribute__((noinline)) bool PagesCanBeRead(std::uintptr_t at, std::size_t size) {
+  if (at + size < at) {
+    return false;
+  }
+  for (std::uintptr_t page = PageOf(at); page < at + size; page += kMinPage) {
+    if (!PageCanBeRead(page)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether so many bytes can be read there.
+inline bool CanHold(std::uintptr_t at, std::size_t size) {
+  const std::uintptr_t page = PageOf(at);
+  return (at - page + size <= kMinPage && Holds(FirstSlot(page), page)) || PagesCanBeRead(at, size);
+}
+
+// Where objects of so many bytes can be read: in the page of the last one, which the next is often
+// in, or in others that can be read.
+template <std::size_t kSize>
 class Window {
  public:
-  explicit Window(std::size_t size) : size_(size) {}
-
   bool Reaches(std::uintptr_t at) {
-    if (at - places_.first > places_.span) {
-      places_ = Look(at, size_);
+    if (at - page_ <= kMinPage - kSize) {
+      return true;
     }
-    return at - places_.first <= places_.span && at % 8 == 0;
+    if (!CanHold(at, kSize)) {
+      return false;
+    }
+    page_ = PageOf(at);
+    return true;
   }
 
  private:
-  struct Places {
-    std::uintptr_t first = 1;  // nowhere
-    std::uintptr_t span = 0;
-  };
-
-  static __attribute__((noinline)) Places Look(std::uintptr_t at, std::size_t size) {
-    const std::uintptr_t begin = at & ~(kMinPage - 1);
-    std::uintptr_t end = begin;
-    while (at + size > at && end < at + size) {
-      if (!PageCanBeRead(end)) {
-        return {};
-      }
-      end += kMinPage;
-    }
-    return end == begin ? Places{} : Places{begin, end - begin - size};
-  }
-
-  std::size_t size_;
-  Places places_;
+  std::uintptr_t page_ =
+      PageOf(reinterpret_cast<std::uintptr_t>(&g_readable));  // one to begin with
 };
 
-// Of what a window reaches.
-template <class T>
-T Load(std::uintptr_t at) {
-  T value{};
-  memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
-  return value;
-}
-
-constexpr std::size_t Greatest(std::initializer_list<std::size_t> offsets) {
+constexpr std::size_t End(std::initializer_list<std::size_t> offsets) {
   std::size_t greatest = 0;
   for (const std::size_t offset : offsets) {
     greatest = offset > greatest ? offset : greatest;
   }
-  return greatest;
+  return greatest + 8;
 }
 
-std::size_t FrameSize(const PyLayout& of) {
-  return Greatest({of.previous, of.code, of.position, of.owner, of.entry}) + 8;
+constexpr std::size_t FrameSize(const PyLayout& of) {
+  return End({of.previous, of.code, of.position, of.owner, of.entry});
 }
 
-std::size_t CodeSize(const PyLayout& of) {
-  return Greatest({of.name, of.file, of.first_line, of.lines}) + 8;
+constexpr std::size_t CodeSize(const PyLayout& of) {
+  return End({of.name, of.file, of.first_line, of.lines});
 }
 
 std::size_t PutUtf8(std::uint32_t point, char* to, std::size_t room) {
@@ -137,6 +155,47 @@ inline bool IsEntry(const PyLayout& layout, std::uintptr_t frame) {
          (layout.minor == 11 && Load<std::uint8_t>(frame + layout.entry) != 0);
 }
 
+// Compiled for each version: an offset is then part of an instruction, and a frame costs half.
+template <unsigned kMinor>
+std::uint32_t WalkChain(std::uintptr_t frame, std::uintptr_t code_type, PyFrame* frames,
+                        std::uint32_t most, PythonEnd* end) {
+  constexpr const PyLayout& layout = kLayouts[kMinor - kLayouts[0].minor];
+  static_assert(layout.minor == kMinor);
+  Window<FrameSize(layout)> chain;
+  Window<CodeSize(layout)> codes;
+  std::uint32_t count = 0;
+  // 3.12 on, frames that stand for calls from C alternate with others: many more are a ring.
+  for (std::uint32_t links = 0; frame != 0; ++links) {
+    if (links > 2 * most || !chain.Reaches(frame)) {
+      return count;
+    }
+    const bool is_call = kMinor >= 12 && Load<std::uint8_t>(frame + layout.owner) == kOwnedByCStack;
+    if (is_call && count > 0) {
+      frames[count - 1].flags = wire::kPyEntry;
+    }
+    if (!is_call) {
+      const auto code = Load<std::uintptr_t>(frame + layout.code);
+      if ((frame | code) % 8 != 0 || !codes.Reaches(code) ||
+          Load<std::uintptr_t>(code + kTypeAt) != code_type) {
+        return count;
+      }
+      if (count == most) {
+        end->early = false;
+        end->cut = true;
+        return count;
+      }
+      frames[count++] = {code, Position(layout, frame, code),
+                         IsEntry(layout, frame) ? wire::kPyEntry : 0U};
+    }
+    frame = Load<std::uintptr_t>(frame + layout.previous);
+  }
+  if (count > 0 && kMinor >= 12) {
+    frames[count - 1].flags = wire::kPyEntry;
+  }
+  end->early = false;
+  return count;
+}
+
 }  // namespace
 
 const PyLayout* FindPyLayout(std::uint32_t minor) {
@@ -160,14 +219,13 @@ std::uint64_t PyCodeKey::Hash() const {
 
 // Where the chain begins; false when that cannot be read.
 bool PyReader::FindHead(std::uintptr_t thread, std::uintptr_t* frame) const {
-  Window words(8);
-  if (!words.Reaches(thread + layout_->head)) {
+  if (!CanHold(thread + layout_->head, 8)) {
     return false;
   }
   *frame = Load<std::uintptr_t>(thread + layout_->head);
   if (layout_->head_indirect >= 0 && *frame != 0) {
     *frame += static_cast<std::uintptr_t>(layout_->head_indirect);
-    if (!words.Reaches(*frame)) {
+    if (!CanHold(*frame, 8)) {
       return false;
     }
     *frame = Load<std::uintptr_t>(*frame);
@@ -177,62 +235,30 @@ bool PyReader::FindHead(std::uintptr_t thread, std::uintptr_t* frame) const {
 
 std::uint32_t PyReader::Walk(std::uintptr_t thread, PyFrame* frames, std::uint32_t most,
                              PythonEnd* end) const {
-  const PyLayout layout = *layout_;  // a copy stays in registers
-  Window chain(FrameSize(layout));
-  Window codes(CodeSize(layout));
   std::uintptr_t frame = 0;
-  end->early = true;
-  if (!FindHead(thread, &frame)) {
-    return 0;
-  }
   std::uint32_t count = 0;
-  // 3.12 on, frames that stand for calls from C alternate with others: many more are a ring.
-  for (std::uint32_t links = 0; frame != 0; ++links) {
-    if (links > 2 * most || !chain.Reaches(frame)) {
-      return count;
-    }
-    const bool is_call =
-        layout.minor >= 12 && Load<std::uint8_t>(frame + layout.owner) == kOwnedByCStack;
-    if (is_call && count > 0) {
-      frames[count - 1].flags = wire::kPyEntry;
-    }
-    if (!is_call) {
-      const auto code = Load<std::uintptr_t>(frame + layout.code);
-      if (!codes.Reaches(code) || Load<std::uintptr_t>(code + kTypeAt) != code_type_) {
-        return count;
-      }
-      if (count == most) {
-        end->early = false;
-        end->cut = true;
-        return count;
-      }
-      frames[count++] = {code, Position(layout, frame, code),
-                         IsEntry(layout, frame) ? wire::kPyEntry : 0U};
-    }
-    frame = Load<std::uintptr_t>(frame + layout.previous);
+  end->early = true;
+  if (FindHead(thread, &frame)) {
+    const auto walk = layout_->minor == 9    ? WalkChain<9>
+                      : layout_->minor == 10 ? WalkChain<10>
+                      : layout_->minor == 11 ? WalkChain<11>
+                      : layout_->minor == 12 ? WalkChain<12>
+                                             : WalkChain<13>;
+    count = walk(frame, code_type_, frames, most, end);
   }
-  if (count > 0 && layout.minor >= 12) {
-    frames[count - 1].flags = wire::kPyEntry;
+  if (end->early) {
+    ForgetPyPages();
   }
-  end->early = false;
   return count;
 }
 
 std::uint64_t PyReader::ThreadId(std::uintptr_t thread) const {
   const std::uintptr_t at = thread + layout_->thread_id;
-  return Window(8).Reaches(at) ? Load<std::uint64_t>(at) : 0;
-}
-
-PyCodeKey PyReader::Key(std::uintptr_t code) const {
-  return {.code = code,
-          .name = Load<std::uintptr_t>(code + layout_->name),
-          .file = Load<std::uintptr_t>(code + layout_->file),
-          .lines = Load<std::uintptr_t>(code + layout_->lines),
-          .first_line = Load<std::uint32_t>(code + layout_->first_line)};
+  return CanHold(at, 8) ? Load<std::uint64_t>(at) : 0;
 }
 
 std::size_t PyReader::CopyUnicode(std::uint64_t object, char* to, std::size_t most) const {
-  if (!Window(kStateAt + 8).Reaches(object)) {
+  if (!CanHold(object, kStateAt + 8)) {
     return 0;
   }
   const auto length = Load<std::uint64_t>(object + kSizeAt);
@@ -242,7 +268,7 @@ std::size_t PyReader::CopyUnicode(std::uint64_t object, char* to, std::size_t mo
   const bool ascii = (state >> 6U & 1U) != 0;
   const std::size_t count = length < most ? length : most;
   const std::uintptr_t data = object + (ascii ? layout_->ascii_data : layout_->other_data);
-  if (!compact || (kind != 1 && kind != 2 && kind != 4) || !Window(count * kind).Reaches(data)) {
+  if (!compact || (kind != 1 && kind != 2 && kind != 4) || !CanHold(data, count * kind)) {
     return 0;
   }
   std::size_t size = 0;
@@ -260,11 +286,11 @@ std::size_t PyReader::CopyUnicode(std::uint64_t object, char* to, std::size_t mo
 }
 
 std::size_t PyReader::CopyLines(const PyCodeKey& key, char* to, std::size_t most) {
-  if (!Window(kBytesData).Reaches(key.lines)) {
+  if (!CanHold(key.lines, kBytesData)) {
     return 0;
   }
   const auto size = Load<std::uint64_t>(key.lines + kSizeAt);
-  if (size > most || !Window(size).Reaches(key.lines + kBytesData)) {
+  if (size > most || !CanHold(key.lines + kBytesData, size)) {
     return 0;
   }
   memcpy(to, reinterpret_cast<const void*>(key.lines + kBytesData), size);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace memtool::capture {
 
@@ -59,6 +60,13 @@ struct PythonEnd {
   bool unknown = false;
 };
 
+template <class T>
+T Load(std::uintptr_t at) {
+  T value{};
+  memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
+  return value;
+}
+
 class PyReader {
  public:
   PyReader() = default;
@@ -71,7 +79,13 @@ class PyReader {
   // The identifier of a thread state's thread; 0 where it cannot be read. To 3.11.
   [[nodiscard]] std::uint64_t ThreadId(std::uintptr_t thread) const;
   // Of a code object that Walk() found.
-  [[nodiscard]] PyCodeKey Key(std::uintptr_t code) const;
+  [[nodiscard]] PyCodeKey Key(std::uintptr_t code) const {
+    return {.code = code,
+            .name = Load<std::uintptr_t>(code + layout_->name),
+            .file = Load<std::uintptr_t>(code + layout_->file),
+            .lines = Load<std::uintptr_t>(code + layout_->lines),
+            .first_line = Load<std::uint32_t>(code + layout_->first_line)};
+  }
   // UTF-8, cut to fit; returns the bytes.
   std::size_t CopyUnicode(std::uint64_t object, char* to, std::size_t most) const;
   // The undecoded line table; 0 when it is longer than `most`.
