@@ -87,8 +87,7 @@ void NoteCounters(RecordingBuilder& builder, const wire::Header& header) {
                         "events of more allocators than a table holds: they are in 'other domains'",
                         header.lost_domains);
   builder.AddDiagnostic(Severity::kNote, "unwind_stops",
-                        "stacks whose outer part could not be followed",
-                        header.unwind_stops);
+                        "stacks whose outer part could not be followed", header.unwind_stops);
   builder.AddDiagnostic(Severity::kNote, "cut_stacks",
                         "stacks that go deeper than was recorded (MEMTOOL_CAPTURE_DEPTH)",
                         header.cut_stacks);

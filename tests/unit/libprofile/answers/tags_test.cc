@@ -32,8 +32,8 @@ Recording TaggedDevices() {
 std::vector<std::string> Rows(const TagsAnswer& answer) {
   std::vector<std::string> rows;
   for (const TagRow& row : answer.rows) {
-    rows.push_back(row.key.str() + "=" + row.value.str() + " " + std::to_string(row.bytes) + " in " +
-                   std::to_string(row.count));
+    rows.push_back(row.key.str() + "=" + row.value.str() + " " + std::to_string(row.bytes) +
+                   " in " + std::to_string(row.count));
   }
   return rows;
 }

@@ -29,7 +29,7 @@ struct ChurnQuery {
 
 struct ChurnRow {
   SharedText name;
-  SharedText file;       // empty where it has no place
+  SharedText file;        // empty where it has no place
   std::int64_t line = 0;  // 0 likewise
   Churn churn;
 };

@@ -45,7 +45,7 @@ struct OomRow {
   std::int64_t precision = 0;
   SharedText file{};
   std::int64_t line = 0;  // 0 = none
-  SharedText via{};      // the call into a framework, when frames were hidden
+  SharedText via{};       // the call into a framework, when frames were hidden
   std::size_t count = 1;
   std::string shape{};
   bool argument = false;     // kBuffers: passed into the program, so part of its arguments

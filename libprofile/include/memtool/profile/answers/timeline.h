@@ -37,7 +37,7 @@ struct TimelineLayer {
   enum class Kind : std::uint8_t { kNamed, kBeforeRecording, kRest };
   std::string key;  // of its column: "layer_1", "before_recording", "rest"
   SharedText name;
-  SharedText file;       // empty where it has no place
+  SharedText file;        // empty where it has no place
   std::int64_t line = 0;  // 0 likewise
   Kind kind = Kind::kNamed;
 };

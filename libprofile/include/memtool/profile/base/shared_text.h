@@ -1,5 +1,5 @@
-// Text of rows: as many rows as have a text share one copy of it. An input of kilobytes may give one
-// name of megabytes to thousands of rows.
+// Text of rows: as many rows as have a text share one copy of it. An input of kilobytes may give
+// one name of megabytes to thousands of rows.
 #pragma once
 
 #include <compare>

@@ -117,7 +117,7 @@ Growth JudgeGrowth(std::span<const std::int64_t> series,
 
 struct GrowthRow {
   SharedText name;
-  SharedText file;       // empty where a row has no place
+  SharedText file;        // empty where a row has no place
   std::int64_t line = 0;  // 0 likewise
   SharedText via;
   std::vector<std::int64_t> series;   // one value per point
