@@ -27,7 +27,7 @@ struct Bytes {
   bool failed = false;
 
   bool Has(std::uint64_t size) {
-    if (static_cast<std::uint64_t>(end - at) < size) {
+    if (at == nullptr || static_cast<std::uint64_t>(end - at) < size) {
       failed = true;
       at = end;
     }

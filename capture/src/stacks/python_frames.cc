@@ -155,6 +155,18 @@ inline bool IsEntry(const PyLayout& layout, std::uintptr_t frame) {
          (layout.minor == 11 && Load<std::uint8_t>(frame + layout.entry) != 0);
 }
 
+inline void MarkEntry(PyFrame* frames, std::uint32_t count) {
+  if (count > 0) {
+    frames[count - 1].flags = wire::kPyEntry;
+  }
+}
+
+template <class Codes>
+bool IsCode(Codes& codes, std::uintptr_t frame, std::uintptr_t code, std::uintptr_t type) {
+  return (frame | code) % 8 == 0 && codes.Reaches(code) &&
+         Load<std::uintptr_t>(code + kTypeAt) == type;
+}
+
 // Compiled for each version: an offset is then part of an instruction, and a frame costs half.
 template <unsigned kMinor>
 std::uint32_t WalkChain(std::uintptr_t frame, std::uintptr_t code_type, PyFrame* frames,
@@ -170,13 +182,11 @@ std::uint32_t WalkChain(std::uintptr_t frame, std::uintptr_t code_type, PyFrame*
       return count;
     }
     const bool is_call = kMinor >= 12 && Load<std::uint8_t>(frame + layout.owner) == kOwnedByCStack;
-    if (is_call && count > 0) {
-      frames[count - 1].flags = wire::kPyEntry;
-    }
-    if (!is_call) {
+    if (is_call) {
+      MarkEntry(frames, count);
+    } else {
       const auto code = Load<std::uintptr_t>(frame + layout.code);
-      if ((frame | code) % 8 != 0 || !codes.Reaches(code) ||
-          Load<std::uintptr_t>(code + kTypeAt) != code_type) {
+      if (!IsCode(codes, frame, code, code_type)) {
         return count;
       }
       if (count == most) {
@@ -189,8 +199,8 @@ std::uint32_t WalkChain(std::uintptr_t frame, std::uintptr_t code_type, PyFrame*
     }
     frame = Load<std::uintptr_t>(frame + layout.previous);
   }
-  if (count > 0 && kMinor >= 12) {
-    frames[count - 1].flags = wire::kPyEntry;
+  if (kMinor >= 12) {
+    MarkEntry(frames, count);
   }
   end->early = false;
   return count;

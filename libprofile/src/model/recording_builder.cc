@@ -127,13 +127,8 @@ bool ShareEvents(const History& history) {
   return std::adjacent_find(runs.begin(), runs.end(), share) != runs.end();
 }
 
-std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
+std::optional<Error> CheckTraces(const History& history) {
   const std::size_t domains = history.domains.size();
-  for (const MemoryDomain& domain : history.domains) {
-    if (domain.parent.valid() && domain.parent.value() >= domains) {
-      return Inconsistent("a ledger refers to a parent out of range");
-    }
-  }
   for (const Trace& trace : history.traces) {
     if (trace.first_event > history.events.size() ||
         trace.event_count > history.events.size() - trace.first_event ||
@@ -151,11 +146,11 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
   if (ShareEvents(history)) {
     return Inconsistent("traces share events");
   }
-  for (const AddressRange& range : history.mapped) {
-    if (range.event >= history.events.size() || range.size < 0) {
-      return Inconsistent("a mapped range refers to an event out of range, or is negative");
-    }
-  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckEvents(const Recording& recording, const History& history) {
+  const std::size_t domains = history.domains.size();
   for (const Event& event : history.events) {
     if (event.domain >= domains || event.stream >= history.streams.size() ||
         (event.size < 0 && event.action != Action::kAdjust) || !GoodStack(recording, event.stack)) {
@@ -169,6 +164,27 @@ std::optional<Error> CheckHistory(const Recording& recording, const History& his
     if (set.value() >= recording.label_set_count()) {
       return Inconsistent("an event refers to a label set out of range");
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
+  const std::size_t domains = history.domains.size();
+  for (const MemoryDomain& domain : history.domains) {
+    if (domain.parent.valid() && domain.parent.value() >= domains) {
+      return Inconsistent("a ledger refers to a parent out of range");
+    }
+  }
+  for (const AddressRange& range : history.mapped) {
+    if (range.event >= history.events.size() || range.size < 0) {
+      return Inconsistent("a mapped range refers to an event out of range, or is negative");
+    }
+  }
+  if (auto error = CheckTraces(history)) {
+    return error;
+  }
+  if (auto error = CheckEvents(recording, history)) {
+    return error;
   }
   return CheckBreakdowns(recording, history);
 }

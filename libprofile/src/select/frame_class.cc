@@ -287,21 +287,21 @@ const FrameClassifier& FrameClassifier::Builtin() {
   return builtin;
 }
 
-FrameClassifier::FileFacts FrameClassifier::LookAtFile(std::string_view raw) const {
-  std::string normal(raw);
+FrameClassifier::FileFacts FrameClassifier::LookAtFile(std::string_view file) const {
+  std::string normal(file);
   std::replace(normal.begin(), normal.end(), '\\', '/');  // recorded on Windows
-  const std::string_view file = normal;
+  const std::string_view path = normal;
   // "??" is what PyTorch writes for code without symbols: the nearest exported name, which is a
   // guess.
   return {
-      .words = compiled_->GetWords([file](const WordSet& set) { return set.MatchesFile(file); }),
-      .empty = file.empty(),
-      .python = IsPythonFile(file),
-      .library = IsPythonLibrary(file),
-      .package = !BelowPackages(file).empty(),
-      .start_script = IsStartScript(file),
-      .interpreter = file == "??" || IsInterpreterFile(file),
-      .of_jax = IsBareFileOfJax(file)};
+      .words = compiled_->GetWords([path](const WordSet& set) { return set.MatchesFile(path); }),
+      .empty = path.empty(),
+      .python = IsPythonFile(path),
+      .library = IsPythonLibrary(path),
+      .package = !BelowPackages(path).empty(),
+      .start_script = IsStartScript(path),
+      .interpreter = path == "??" || IsInterpreterFile(path),
+      .of_jax = IsBareFileOfJax(path)};
 }
 
 FrameClassifier::FunctionFacts FrameClassifier::LookAtFunction(std::string_view function) const {
