@@ -94,7 +94,8 @@ Result<std::string> FileOfDigest(const Digest& digest, const std::string& digest
   if (!file) {
     Error error = std::move(file.error());
     error.input = digests;
-    error.message = fmt::format("its digest of '{}': the file {}", digest.path, error.message);
+    error.message =
+        fmt::format("its digest of '{}' stands for a file that {}", digest.path, error.message);
     error.hint = error.hint.empty() ? "memtool ranks answers from digests alone" : error.hint;
     return Fail(std::move(error));
   }

@@ -85,6 +85,23 @@ class Maker {
       heap = kNone;
     }
     const std::size_t arena = heap == kNone ? kNone : program_.traces[heap].allocation;
+    Whole(domain, color, arena);
+    const std::uint64_t before = history_.events.size() - first;
+    if (heap != kNone) {
+      Heap(domain, program_.traces[heap], peak);
+    }
+    Segments(color, device, first);
+    history_.traces.push_back({.device = device,
+                               .name = name,
+                               .first_event = first,
+                               .event_count = history_.events.size() - first,
+                               .blocks = domain,
+                               .segments = domain,
+                               .listed_before = before});
+  }
+
+  // Allocations of a memory other than its heap's, whole or divided into their buffers.
+  void Whole(DomainId domain, std::int64_t color, std::size_t arena) {
     for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
       const Allocation& allocation = program_.allocations[i];
       if (allocation.color == color && i != arena && allocation.size > 0) {
@@ -98,18 +115,6 @@ class Maker {
         Add(domain, bases_[i], allocation.size, Action::kAlloc, named);
       }
     }
-    const std::uint64_t before = history_.events.size() - first;
-    if (heap != kNone) {
-      Heap(domain, program_.traces[heap], peak);
-    }
-    Segments(color, device, first);
-    history_.traces.push_back({.device = device,
-                               .name = name,
-                               .first_event = first,
-                               .event_count = history_.events.size() - first,
-                               .blocks = domain,
-                               .segments = domain,
-                               .listed_before = before});
   }
 
   // The allocations, each with the buffers that are left in it when the program ends.

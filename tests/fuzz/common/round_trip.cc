@@ -16,6 +16,7 @@
 #include "memtool/formats/open.h"
 #include "memtool/formats/writer.h"
 #include "memtool/profile/select/selection.h"
+#include "memtool/profile/select/value_choice.h"
 
 namespace memtool::fuzz {
 
@@ -88,17 +89,16 @@ void RequireDumpSums(const Recording& recording) {
 }
 
 void RequireFoldedSums(const Recording& recording) {
-  const std::shared_ptr<const Recording> borrowed(std::shared_ptr<const Recording>(), &recording);
-  const auto selection = Select(borrowed, {});
+  const auto choice = ChooseValue(recording, {});
   const auto written = formats::WriteAs("folded", recording);
-  Require(selection.has_value() || !written.has_value(), "what cannot be selected is written");
+  Require(choice.has_value() || !written.has_value(), "what has no such type is written");
   if (!written) {
     return;
   }
-  std::uint64_t wanted = 0;
-  for (const StackSum& sum : selection->sums().rows) {
-    wanted += static_cast<std::uint64_t>(sum.value);
-  }
+  std::uint64_t wanted = 0;  // of the samples, whatever the recording's history says
+  ForEachSample(*recording.profile, *choice, [&wanted](const SampleValue& sample) {
+    wanted += static_cast<std::uint64_t>(sample.value);
+  });
   std::uint64_t sum = 0;
   for (std::string_view text = *written; !text.empty();) {
     const std::size_t end = text.find('\n');
