@@ -18,13 +18,16 @@ namespace {
 void Check(const memtool::OomAnswer& answer) {
   using namespace memtool;
   std::int64_t sum = 0;
-  bool known = true;  // no part contradicts others
+  std::int64_t precision = 0;  // a part that rounding put below 0 is 0
+  bool known = true;           // no part contradicts others
   for (const OomRow& row : answer.rows) {
     known = known && !row.contradicts;
+    precision = SaturatingAdd(precision, row.kind == OomRow::Kind::kPart ? row.precision : 0);
     sum = SaturatingAdd(sum, row.kind == OomRow::Kind::kPart ? row.bytes : 0);
     (void)commands::RowText(answer, row);
   }
-  if ((known && sum != answer.whole()) || commands::Headline(answer).empty() ||
+  const std::int64_t over = SaturatingSubtract(sum, answer.whole());
+  if ((known && (over < 0 || over > precision)) || commands::Headline(answer).empty() ||
       commands::Reasons(*answer.found).empty() || answer.advice.empty() ||
       VerdictName(*answer.found).empty()) {
     std::abort();

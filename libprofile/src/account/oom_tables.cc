@@ -84,8 +84,10 @@ std::optional<MemoryBreakdown> MakeBreakdown(const OomProgram& program) {
     left = SaturatingSubtract(left, part.bytes);
     precision = SaturatingAdd(precision, part.precision);
   }
-  if (left != 0) {
-    const bool rounding = Magnitude(left) <= precision;
+  const bool rounding = Magnitude(left) <= precision;
+  if (left < 0 && rounding) {  // the parts say it more exactly
+    breakdown.whole.bytes = SaturatingSubtract(breakdown.whole.bytes, left);
+  } else if (left != 0) {
     breakdown.adds_up = left > 0 || rounding;
     breakdown.parts.push_back(
         {.key = rounding ? "rounding" : "rest", .bytes = left, .precision = precision});
