@@ -31,7 +31,7 @@ std::uint64_t MachineMemory() {
 }
 
 // What setrlimit allows; 0 without a limit.
-std::uint64_t LimitOf(__rlimit_resource resource) {
+std::uint64_t LimitOf(decltype(RLIMIT_DATA) resource) {
   rlimit limit{};
   const bool known = ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return known ? limit.rlim_cur : 0;

@@ -85,7 +85,7 @@ inline std::uint64_t HashBytes(std::span<const std::byte> key) noexcept {
   return FoldedProduct(hash ^ size, hash_secret[2]);
 }
 inline std::uint64_t HashBytes(std::string_view key) noexcept {
-  return HashBytes(std::as_bytes(std::span(key)));
+  return HashBytes(std::as_bytes(std::span(key.data(), key.size())));
 }
 
 // A run of ids or other numbers.

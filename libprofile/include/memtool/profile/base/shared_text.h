@@ -31,7 +31,7 @@ class SharedText {
     return a.text_ == b.text_ || a.view() == b.view();
   }
   friend std::strong_ordering operator<=>(const SharedText& a, const SharedText& b) {
-    return a.text_ == b.text_ ? std::strong_ordering::equal : a.view() <=> b.view();
+    return a.text_ == b.text_ ? std::strong_ordering::equal : a.view().compare(b.view()) <=> 0;
   }
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view> &&
                                               !std::is_same_v<T, SharedText>>>
