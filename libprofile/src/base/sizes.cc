@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "memtool/profile/base/arithmetic.h"
+
 namespace memtool {
 
 namespace {

@@ -283,7 +283,8 @@ LabelSetId RecordingBuilder::InternLabels(std::span<const Label> labels) {
   const auto fresh = static_cast<std::uint32_t>(recording_.label_set_count());
   const std::uint32_t row =
       label_index_.GetOrPut(HashLabels(labels), fresh, [&](std::uint32_t known) {
-        return std::ranges::equal(recording_.Labels(LabelSetId(known)), labels);
+        const auto with = recording_.Labels(LabelSetId(known));
+        return std::equal(with.begin(), with.end(), labels.begin(), labels.end());
       });
   return row == fresh ? recording_.label_sets.Add(labels) : LabelSetId(row);
 }

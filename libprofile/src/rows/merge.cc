@@ -188,7 +188,8 @@ class RowMerger {
     const std::uint64_t hash = HashRows(std::span<const LocationId>(stack_));
     const auto fresh = static_cast<std::uint32_t>(builder_.recording().stack_count());
     const std::uint32_t row = stacks_.GetOrPut(hash, fresh, [this](std::uint32_t known) {
-      return std::ranges::equal(stack_, builder_.recording().Stack(StackId(known)));
+      const auto with = builder_.recording().Stack(StackId(known));
+      return std::equal(with.begin(), with.end(), stack_.begin(), stack_.end());
     });
     return row == fresh ? builder_.AddStack(stack_).value() : row;
   }
