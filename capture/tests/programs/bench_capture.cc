@@ -14,13 +14,6 @@
 
 #include "programs/driver.h"
 
-extern "C" {
-int cuInit(unsigned);
-int cuCtxCreate_v2(void**, unsigned, int);
-int cuMemAlloc_v2(Pointer*, std::size_t);
-int cuMemFree_v2(Pointer);
-}
-
 namespace {
 
 constexpr int kBatch = 64;

@@ -23,13 +23,6 @@
 
 #include "programs/driver.h"
 
-extern "C" {
-int cuInit(unsigned);
-int cuCtxCreate_v2(void**, unsigned, int);
-int cuMemAlloc_v2(Pointer*, std::size_t);
-int cuMemFree_v2(Pointer);
-}
-
 namespace {
 
 constexpr unsigned kSeconds = 20;  // a child that takes longer hangs

@@ -69,6 +69,13 @@ struct IpcHandle {
   F(cuGraphLaunch, "cuGraphLaunch", (void*, void*))                                            \
   F(cuDeviceGraphMemTrim, "cuDeviceGraphMemTrim", (int))
 
+// As the linker finds them; only programs that are linked with the driver may call them so.
+extern "C" {
+#define DECLARE(name, base, arguments) int name arguments;
+DRIVER_FUNCTIONS(DECLARE)
+#undef DECLARE
+}
+
 struct Driver {
 #define MEMBER(name, base, arguments) int(*name) arguments;
   DRIVER_FUNCTIONS(MEMBER)

@@ -1,12 +1,6 @@
 // The driver by the names that the program is linked with: calls go through the PLT.
 #include "programs/driver.h"
 
-extern "C" {
-#define DECLARE(name, base, arguments) int name arguments;
-DRIVER_FUNCTIONS(DECLARE)
-#undef DECLARE
-}
-
 bool LinkedDriver(Driver* driver) {
 #define SET(name, base, arguments) driver->name = &name;
   DRIVER_FUNCTIONS(SET)

@@ -30,10 +30,11 @@ std::string Written(const std::vector<std::string>& names, NodeSpace& space) {
   Graph graph;
   graph.total = 1000;
   for (const std::string& name : names) {
-    graph.nodes.push_back({.id = space.Intern(name, name, 0),
-                           .value = {.flat = 10, .cum = 20},
-                           .place = {.file = name, .line = 3},
-                           .tags = {{.text = name, .weight = 5}}});
+    GraphNode& node = graph.nodes.emplace_back();
+    node.id = space.Intern(name, name, 0);
+    node.value = {.flat = 10, .cum = 20};
+    node.place = {.file = name, .line = 3};
+    node.tags = {{.text = name, .weight = 5}};
     const auto last = static_cast<std::uint32_t>(graph.nodes.size() - 1);
     if (last > 0) {
       graph.edges.push_back(

@@ -55,8 +55,8 @@ inline std::uint64_t HashNumber(std::uint64_t key) noexcept {
 // a secret, else a block that makes one of them 0 would hide the other and all before it. Sizes
 // count after that, where a key cannot make up for their difference.
 inline std::uint64_t HashBytes(std::span<const std::byte> key) noexcept {
-  const auto word = [&key]<class Word>(std::size_t at, Word value) {
-    std::memcpy(&value, key.data() + at, sizeof(value));
+  const auto word = [data = key.data()]<class Word>(std::size_t at, Word value) {
+    std::memcpy(&value, data + at, sizeof(value));
     return std::uint64_t{value};
   };
   const auto eight = [&word](std::size_t at) { return word(at, std::uint64_t{0}); };
