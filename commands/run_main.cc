@@ -153,7 +153,8 @@ int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, St
       args.begin(), std::find(args.begin(), args.end(), "--"),
       [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
   if (help) {
-    streams.out.Write(FitHelp(CommandHelp(entry, *command, options), streams.out.TerminalWidth()));
+    streams.out.Write(VisibleText::Lines(
+        FitHelp(CommandHelp(entry, *command, options), streams.out.TerminalWidth())));
     return Finished(streams);
   }
   auto parsed = command->ParseRaw(args);
@@ -203,17 +204,17 @@ void Warn(Streams& streams, std::string_view message) {
     shown = fmt::format("{} … {} bytes left out … {}", shown.substr(0, head), tail - head,
                         shown.substr(tail));
   }
-  streams.err.Write("memtool: " + shown + "\n");
+  streams.err.Write(VisibleText("memtool: " + shown).EndLine());
 }
 
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
     if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-      streams.out.Write(FitHelp(Overview(), streams.out.TerminalWidth()));
+      streams.out.Write(VisibleText::Lines(FitHelp(Overview(), streams.out.TerminalWidth())));
       return Finished(streams);
     }
     if (args[0] == "--version" || args[0] == "-V") {
-      streams.out.Write(args[0] == "-V" ? VersionLine() : VersionText());
+      streams.out.Write(VisibleText::Lines(args[0] == "-V" ? VersionLine() : VersionText()));
       return Finished(streams);
     }
     const CommandEntry* entry = FindCommand(args[0]);

@@ -14,6 +14,7 @@
 #include "columns.h"
 #include "help/vocabulary.h"
 #include "memtool/formats/open.h"
+#include "memtool/profile/base/escape.h"
 #include "memtool/profile/replay/history_index.h"
 #include "output/sink.h"
 #include "session/recording_cache.h"
@@ -259,12 +260,12 @@ py::object ToError(const Outcome& outcome) {
   }
   const Error& error = *outcome.error;
   py::dict made;
-  made["text"] = ToStr(ToString(error));
+  made["text"] = ToStr(EscapeText(ToString(error)));
   made["code"] = ErrorCodeName(error.code);
   made["input"] = ToStr(error.input);
   made["offset"] = ToObject(Value(error.offset));
-  made["message"] = ToStr(error.message);
-  made["hint"] = ToStr(error.hint);
+  made["message"] = ToStr(EscapeText(error.message));
+  made["hint"] = ToStr(EscapeText(error.hint));
   return made;
 }
 

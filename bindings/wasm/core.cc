@@ -56,7 +56,8 @@ int memtool_run(const char* line, std::size_t size) {
   try {
     code = memtool::commands::RunMain(ToWords({line, size}), streams);
   } catch (const std::bad_alloc&) {
-    err.Write("memtool: needs more memory than a page can have\n");
+    err.Write(memtool::commands::VisibleText("memtool: needs more memory than a page can have")
+                  .EndLine());
   }
   answer.out = out.text();
   answer.err = err.text();

@@ -94,7 +94,7 @@ class BucketsCommand final : public RowsCommand {
     }
     auto builtin = formats::FindBuiltin(print_);
     MEMTOOL_TRY(builtin);
-    streams.out.Write(builtin->text);
+    streams.out.Write(VisibleText::Lines(builtin->text));
     return ExitCode::kOk;
   }
 

@@ -213,7 +213,7 @@ class CheckCommand final : public Command {
     }
     for (const std::string& line :
          annotations_ ? Annotations(answer) : std::vector<std::string>()) {
-      streams.err.Write(line + "\n");
+      streams.err.Write(VisibleText(line).EndLine());
     }
     return {};
   }

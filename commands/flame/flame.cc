@@ -171,7 +171,7 @@ class FlameCommand final : public Command {
         .width = Width(streams),
         .color = UsesColor(streams)};
     return format_ == FlameFormat::kSvg    ? FlameSvg(answer_, style)
-           : format_ == FlameFormat::kText ? FlameText(answer_, style)
+           : format_ == FlameFormat::kText ? FlameText(answer_, style).str()
                                            : FlameFolded(answer_);
   }
 
@@ -180,7 +180,7 @@ class FlameCommand final : public Command {
         output_,
         [this](const ByteSink& byte_sink) {
           CallbackSink out(byte_sink);
-          const TextSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+          const TextSink sink = [&out](std::string_view bytes) { out.WriteBytes(bytes); };
           if (format_ == FlameFormat::kJson) {
             memtool::WriteJson(MakeView(answer_), 0, sink);
           } else if (format_ == FlameFormat::kJsonl) {

@@ -31,7 +31,7 @@ std::string FlameFigures(const FlameAnswer& answer, const FlameRow& row, const F
 // ever markup.
 std::string FlameSvg(const FlameAnswer& answer, const FlameStyle& style);
 // A line per level, callers above callees.
-std::string FlameText(const FlameAnswer& answer, const FlameStyle& style);
+VisibleText FlameText(const FlameAnswer& answer, const FlameStyle& style);
 // "root;caller;leaf BYTES"; of a comparison the change.
 std::string FlameFolded(const FlameAnswer& answer);
 

@@ -23,37 +23,34 @@ class LevelLine {
   // A box from cell `from` up to `to`; boxes come from left to right.
   void Add(std::size_t from, std::size_t to, const std::string& label, int color) {
     Fill(from);
-    line_ += "│";
+    line_.Append("│");
     const std::string text = to - from > 2 ? Shorten(label, to - from - 1) : std::string();
-    line_ += color_ ? Colored(text, color) : text;
+    line_.Append(text, color_ ? color : kNoColor);
     at_ = from + 1 + DisplayWidth(text);
     closes_ = to;
   }
-  [[nodiscard]] std::string Finish(std::size_t width) {
+  // Empty if there is no box.
+  [[nodiscard]] const VisibleText& Finish(std::size_t width) {
     Fill(width);
-    while (line_.ends_with(' ')) {
-      line_.pop_back();
-    }
-    return line_ + '\n';
+    return line_.TrimEnd();
   }
 
  private:
   // Blanks up to `cell`, and the right side of the box before where nothing else is there.
   void Fill(std::size_t cell) {
     if (closes_ > 0 && closes_ < cell) {
-      line_.append(closes_ - at_, ' ');
-      line_ += "│";
+      line_.AppendBlanks(closes_ - at_).Append("│");
       at_ = closes_ + 1;
     }
     if (at_ < cell) {
-      line_.append(cell - at_, ' ');
+      line_.AppendBlanks(cell - at_);
       at_ = cell;
     }
     closes_ = 0;
   }
 
   bool color_;
-  std::string line_;
+  VisibleText line_;
   std::size_t at_ = 0;
   std::size_t closes_ = 0;
 };
@@ -109,14 +106,14 @@ std::string FlameFigures(const FlameAnswer& answer, const FlameRow& row, const F
   return text;
 }
 
-std::string FlameText(const FlameAnswer& answer, const FlameStyle& style) {
-  std::string text;
+VisibleText FlameText(const FlameAnswer& answer, const FlameStyle& style) {
+  VisibleText text;
   for (const std::string& line : style.head) {
     for (const std::string& part : WrapText(EscapeText(line), style.width)) {
-      text += part + '\n';
+      text.Append(part).EndLine();
     }
   }
-  text += '\n';
+  text.EndLine();
   const std::size_t width = style.width;
   const auto cell = [&](std::int64_t at) {
     return static_cast<std::size_t>(
@@ -135,8 +132,8 @@ std::string FlameText(const FlameAnswer& answer, const FlameStyle& style) {
     std::reverse(lines.begin(), lines.end());
   }
   for (LevelLine& line : lines) {
-    if (std::string made = line.Finish(width); made != "\n") {
-      text += made;
+    if (const VisibleText& made = line.Finish(width); !made.empty()) {
+      text.Append(made).EndLine();
     }
   }
   return text;

@@ -155,7 +155,7 @@ class GraphCommand : public Command {
   }
   static void Open(const std::string& path, Streams& streams) {
     const std::string browser = OpenInBrowser(path);
-    streams.out.Write(path + "\n");
+    streams.out.Write(VisibleText(path).EndLine());
     if (browser.empty()) {
       Warn(streams, "found no browser to open; the picture is in the file above");
     }

@@ -125,7 +125,7 @@ class HelpCommand final : public Command {
 #endif
     const unsigned width = streams.out.TerminalWidth();
     if (topics_.empty()) {
-      streams.out.Write(FitHelp(Overview(), width));
+      streams.out.Write(VisibleText::Lines(FitHelp(Overview(), width)));
       return ExitCode::kOk;
     }
     if (topics_.size() == 2 && (topics_[0] == "columns" || topics_[0] == "schema")) {
@@ -135,7 +135,7 @@ class HelpCommand final : public Command {
       return Fail(ErrorCode::kUsage, "help explains one thing at a time");
     }
     if (const std::string text = Topic(topics_.front()); !text.empty()) {
-      streams.out.Write(FitHelp(text, width));
+      streams.out.Write(VisibleText::Lines(FitHelp(text, width)));
       return ExitCode::kOk;
     }
     const CommandEntry* entry = FindCommand(topics_.front());
@@ -146,7 +146,7 @@ class HelpCommand final : public Command {
     const auto command = entry->make();
     po::options_description options;
     command->Declare(options);
-    streams.out.Write(FitHelp(CommandHelp(*entry, *command, options), width));
+    streams.out.Write(VisibleText::Lines(FitHelp(CommandHelp(*entry, *command, options), width)));
     return ExitCode::kOk;
   }
 
@@ -159,7 +159,8 @@ class HelpCommand final : public Command {
       return Fail(ErrorCode::kUsage, fmt::format("'{}' has no {}", topics_[1], topics_[0]),
                   "memtool help " + topics_[0] + " lists what has");
     }
-    streams.out.Write(columns ? FitHelp(text, streams.out.TerminalWidth()) : text);
+    streams.out.Write(
+        VisibleText::Lines(columns ? FitHelp(text, streams.out.TerminalWidth()) : text));
     return ExitCode::kOk;
   }
 
@@ -178,7 +179,7 @@ class HelpCommand final : public Command {
     }
     auto script = CompletionScript(shell_);
     MEMTOOL_TRY(script);
-    streams.out.Write(*script);
+    streams.out.Write(VisibleText::Lines(*script));
     return ExitCode::kOk;
   }
 #endif

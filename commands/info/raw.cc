@@ -66,7 +66,12 @@ class Dump {
   }
 
  private:
-  void Line(const std::string& text) { out_.Write(text + "\n"); }
+  void Line(std::string_view text) { out_.Write(VisibleText(text).EndLine()); }
+  // What line_ holds.
+  void WriteLines() {
+    visible_.clear();
+    out_.Write(visible_.AppendLines({line_.data(), line_.size()}));
+  }
   // How many of so many records are printed.
   [[nodiscard]] std::size_t Printed(std::size_t count) const {
     return limit_ == 0 ? count : std::min(limit_, count);
@@ -145,7 +150,7 @@ class Dump {
         }
         line_.append(text);
       }
-      out_.Write({line_.data(), line_.size()});
+      WriteLines();
     }
     Rest("  ", printed, profile.size());
   }
@@ -207,7 +212,7 @@ class Dump {
         line_.push_back(':');
         line_.append(StackText(event.stack));
         line_.push_back('\n');
-        out_.Write({line_.data(), line_.size()});
+        WriteLines();
       }
       Rest("  ", printed, trace.event_count);
     }
@@ -300,6 +305,7 @@ class Dump {
   std::vector<char> printed_mappings_;
   std::vector<std::string> stack_texts_;
   fmt::memory_buffer line_;
+  VisibleText visible_;
 };
 
 class RawCommand final : public Command {
@@ -328,7 +334,7 @@ class RawCommand final : public Command {
         });
     MEMTOOL_TRY(done);
     if (several) {
-      streams.out.Write(held.text());
+      streams.out.WriteBytes(held.text());
     }
     input_reader.Finish();
     return input_reader.exit_code();

@@ -84,7 +84,8 @@ std::optional<Result<ExitCode>> FramesOption::PrintInstead(Streams& streams) con
   if (!print_) {
     return std::nullopt;
   }
-  streams.out.Write(formats::FormatFrameRules(rules_ ? *rules_ : BuiltinFrameRules()));
+  streams.out.Write(
+      VisibleText::Lines(formats::FormatFrameRules(rules_ ? *rules_ : BuiltinFrameRules())));
   return ExitCode::kOk;
 }
 

@@ -116,7 +116,7 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     return {};
   }
   return Deliver(streams, [&](Sink& out) {
-    const TextSink sink = [&out](std::string_view bytes) { out.Write(bytes); };
+    const TextSink sink = [&out](std::string_view bytes) { out.WriteBytes(bytes); };
     switch (format_) {
       case Format::kJson:
         memtool::WriteJson(view, limit, sink);
@@ -146,8 +146,8 @@ Result<void> OutputOptions::Deliver(Streams& streams,
       streams);
 }
 
-Result<void> OutputOptions::PrintText(std::string_view text, Streams& streams) const {
-  return WriteWholeFile(output_, text, streams);
+Result<void> OutputOptions::PrintText(const VisibleText& text, Streams& streams) const {
+  return WriteWholeFile(output_, text.str(), streams);
 }
 
 }  // namespace memtool::commands

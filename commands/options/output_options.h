@@ -31,7 +31,7 @@ class OutputOptions {
   Result<void> PrintWhole(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                           Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.
-  Result<void> PrintText(std::string_view text, Streams& streams) const;
+  Result<void> PrintText(const VisibleText& text, Streams& streams) const;
 
   [[nodiscard]] Format format() const { return format_; }
   // True for what people read: a table or markdown.

@@ -343,29 +343,28 @@ std::string Grid::CellAt(std::size_t shown, std::string_view text, std::size_t u
 }
 
 void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
-                   std::string& line) const {
+                   VisibleText& line) const {
   line.clear();
   std::size_t used = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line += i > 0 ? kGap : "";
+    line.Append(i > 0 ? kGap : "");
     used += i > 0 ? kGap.size() : 0;
     const auto& [text, width] = cells[i];
     const bool open = Wraps(i) || ColumnAt(i).lines;
     const std::size_t pad = !open && widths_[i] > width ? widths_[i] - width : 0;
-    line.append(ColumnAt(i).left ? 0 : pad, ' ');
-    if (open || colors[i] != kNoColor) {
-      line += Colored(open ? CellAt(i, text, used) : std::string(text), colors[i]);
+    line.AppendBlanks(ColumnAt(i).left ? 0 : pad);
+    if (open) {
+      line.AppendLines(CellAt(i, text, used), colors[i]);
     } else {
-      line += text;
+      line.Append(text, colors[i]);
     }
-    line.append(ColumnAt(i).left ? pad : 0, ' ');
+    line.AppendBlanks(ColumnAt(i).left ? pad : 0);
     used += std::max(width, widths_[i]);
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  line += '\n';
+  line.TrimEnd();
 }
 
-std::string Grid::Header() const {
+VisibleText Grid::Header() const {
   std::vector<std::string> texts;
   texts.reserve(shown_.size());
   for (std::size_t i = 0; i < shown_.size(); ++i) {
@@ -377,13 +376,9 @@ std::string Grid::Header() const {
   for (const std::string& text : texts) {
     cells.push_back({text, DisplayWidth(text)});
   }
-  std::string header;
+  VisibleText header;
   Compose(cells, std::vector<int>(shown_.size(), kNoColor), header);
-  if (style_.color) {
-    header.pop_back();
-    header = "\x1b[1m" + header + "\x1b[0m\n";
-  }
-  return header;
+  return style_.color ? VisibleText().AppendBold(header).EndLine() : header.EndLine();
 }
 
 Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, std::string& room) const {
@@ -409,12 +404,12 @@ void Grid::Write(Sink& out) const {
   std::vector<std::string> rooms(shown_.size());
   std::vector<Rendered> cells(shown_.size());
   std::vector<int> colors(shown_.size(), kNoColor);
-  std::string line;
+  VisibleText line;
   auto block = table_.blocks.begin();
   std::size_t number = 0;
   ForEachRow(table_, style_.limit, [&](const std::vector<Cell>& row) {
     if (block != table_.blocks.end() && *block == number) {
-      out.Write(number == 0 ? "" : "\n");
+      out.Write(VisibleText::Lines(number == 0 ? "" : "\n"));
       ++block;
     }
     const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
@@ -423,7 +418,7 @@ void Grid::Write(Sink& out) const {
       colors[i] = style_.color ? GetColor(i, row, number) : kNoColor;
     }
     Compose(cells, colors, line);
-    out.Write(line);
+    out.Write(line.EndLine());
     ++number;
   });
 }

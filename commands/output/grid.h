@@ -63,13 +63,13 @@ class Grid {
   // Before it is cut to the width of its column. `room`: for a text that has to be made.
   [[nodiscard]] Rendered Render(const Cell& cell, std::size_t column, SizeUnit unit,
                                 std::string& room) const;
-  [[nodiscard]] std::string Header() const;
+  [[nodiscard]] VisibleText Header() const;
   // A cell's text, cut where its column had to shrink.
   [[nodiscard]] Rendered Fitting(std::size_t shown, const Rendered& rendered,
                                  std::string& room) const;
   // Replaces `line` with cells in their places.
   void Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
-               std::string& line) const;
+               VisibleText& line) const;
   [[nodiscard]] int GetColor(std::size_t shown, const std::vector<Cell>& row,
                              std::size_t number) const;
 

@@ -54,9 +54,9 @@ void FdSink::WritePending() {
   pending_.clear();
 }
 
-void FdSink::Write(std::string_view text) {
-  bound_.Add(text.size());
-  pending_ += text;
+void FdSink::WriteBytes(std::string_view bytes) {
+  bound_.Add(bytes.size());
+  pending_ += bytes;
   if (pending_.size() >= kBuffer) {
     WritePending();
   }

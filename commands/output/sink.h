@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "output/text/visible_text.h"
 
 namespace memtool {
 struct AnswerView;
@@ -40,7 +41,9 @@ class OutputBound {
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void Write(std::string_view text) = 0;
+  void Write(const VisibleText& text) { WriteBytes(text.str()); }
+  // Of a document whose writer escapes as its format says. tests/layers/sinks.py lists who may.
+  virtual void WriteBytes(std::string_view bytes) = 0;
   virtual Result<void> Flush() = 0;
   // Forgets what waits to be written: what failed halfway is no answer.
   virtual void Discard() = 0;
@@ -60,7 +63,7 @@ class FdSink final : public Sink {
   explicit FdSink(int fd) : fd_(fd) {}
   ~FdSink() override;
   // Throws OutputTooLong.
-  void Write(std::string_view text) override;
+  void WriteBytes(std::string_view bytes) override;
   Result<void> Flush() override;
   void Discard() override { pending_.clear(); }
   [[nodiscard]] unsigned TerminalWidth() const override;
@@ -78,7 +81,7 @@ class FdSink final : public Sink {
 
 class StringSink final : public Sink {
  public:
-  void Write(std::string_view text) override { text_ += text; }
+  void WriteBytes(std::string_view bytes) override { text_ += bytes; }
   Result<void> Flush() override { return {}; }
   void Discard() override { text_.clear(); }
   [[nodiscard]] const std::string& text() const { return text_; }

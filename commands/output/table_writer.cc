@@ -33,7 +33,7 @@ void WriteLines(const std::vector<std::string>& lines, unsigned width, Sink& out
   for (const std::string& line : lines) {
     bool first = true;
     for (const std::string& part : WrapText(EscapeText(line), width > 2 ? width - 2 : 0)) {
-      out.Write((first ? "" : "  ") + Colored(part, color) + "\n");
+      out.Write(VisibleText(first ? "" : "  ").Append(part, color).EndLine());
       first = false;
     }
     color = kNoColor;
@@ -100,9 +100,11 @@ void WriteTable(const TextTable& table, const TableStyle& style, Sink& out) {
   grid.Write(out);
   const CutOff cut = CutBy(table, style.limit);
   if (cut.rows > 0) {
-    out.Write(fmt::format("… {} more row{}{} (-n 0 shows all)\n",
-                          FormatCount(static_cast<std::int64_t>(cut.rows)), PluralS(cut.rows),
-                          cut.amount ? " with " + CellText(*cut.amount, style.unit) : ""));
+    out.Write(
+        VisibleText(fmt::format("… {} more row{}{} (-n 0 shows all)",
+                                FormatCount(static_cast<std::int64_t>(cut.rows)), PluralS(cut.rows),
+                                cut.amount ? " with " + CellText(*cut.amount, style.unit) : ""))
+            .EndLine());
   }
   if (const auto hidden = grid.Hidden(); !hidden.empty()) {
     WriteLines({HiddenText(hidden)}, style.width, out);
@@ -116,7 +118,7 @@ void WriteTable(const TextTable& table, const TableStyle& style, Sink& out) {
 
 void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
   for (const std::string& line : table.head) {
-    out.Write(EscapeMarkdown(line) + "\n\n");
+    out.Write(VisibleText(EscapeMarkdown(line)).EndLine().EndLine());
   }
   const std::vector<std::size_t> columns =
       style.columns.empty() ? ShownColumns(table) : style.columns;
@@ -126,7 +128,7 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
     titles += fmt::format(" {} |", EscapeMarkdown(table.columns[i].title));
     rule += table.columns[i].left ? " :--- |" : " ---: |";
   }
-  out.Write(titles + "\n" + rule + "\n");
+  out.Write(VisibleText(titles).EndLine().Append(rule).EndLine());
   ForEachRow(table, style.limit, [&](const std::vector<Cell>& row) {
     const SizeUnit unit = RowUnit(table, row, columns, style.unit);
     std::string line = "|";
@@ -134,7 +136,7 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
       line += fmt::format(
           " {} |", EscapeMarkdown(Shorten(EscapeText(CellText(row[i], unit)), kMaxCellWidth)));
     }
-    out.Write(line + "\n");
+    out.Write(VisibleText(line).EndLine());
   });
   std::vector<std::string> foot;
   for (const auto& [title, note] : table.column_notes) {
@@ -145,7 +147,7 @@ void WriteMarkdown(const TextTable& table, const TableStyle& style, Sink& out) {
   }
   foot.insert(foot.end(), table.foot.begin(), table.foot.end());
   for (const std::string& line : foot) {
-    out.Write("\n" + EscapeMarkdown(line) + "\n");
+    out.Write(VisibleText().EndLine().Append(EscapeMarkdown(line)).EndLine());
   }
 }
 

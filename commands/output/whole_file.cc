@@ -125,9 +125,9 @@ Result<void> WriteWholeFile(const std::string& path, std::string_view bytes, Str
       path, [bytes](const ByteSink& byte_sink) { return byte_sink(bytes); }, streams);
 }
 
-void CallbackSink::Write(std::string_view text) {
+void CallbackSink::WriteBytes(std::string_view bytes) {
   constexpr std::size_t kPiece = std::size_t{256} << 10U;
-  pending_ += text;
+  pending_ += bytes;
   if (pending_.size() >= kPiece) {
     static_cast<void>(Flush());  // the state stays
   }
@@ -152,7 +152,7 @@ Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produc
   };
   if (path == "-") {
     return produce([&streams](std::string_view bytes) {
-      streams.out.Write(bytes);
+      streams.out.WriteBytes(bytes);
       return Result<void>();
     });
   }

@@ -29,7 +29,7 @@ Result<void> StreamWholeFile(const std::string& path, const ByteProducer& produc
 class CallbackSink final : public Sink {
  public:
   explicit CallbackSink(const ByteSink& byte_sink) : sink_(byte_sink) {}
-  void Write(std::string_view text) override;
+  void WriteBytes(std::string_view bytes) override;
   Result<void> Flush() override;
   void Discard() override { pending_.clear(); }
 

@@ -77,7 +77,7 @@ class PageCommandBase : public Command {
     auto path = StreamTemporary(".html", produce);
     MEMTOOL_TRY(path);
     const std::string browser = OpenInBrowser(*path);
-    streams.out.Write(*path + "\n");
+    streams.out.Write(VisibleText(*path).EndLine());
     if (browser.empty()) {
       Warn(streams, "found no browser to open; the page is in the file above");
     }

@@ -40,7 +40,7 @@ std::string CausesText(const std::vector<RankCause>& causes) {
 
 // "12:04:31.250 UTC".
 std::string ClockText(std::int64_t nanos) {
-  const std::time_t seconds = nanos / kNanos;
+  const auto seconds = static_cast<std::time_t>(nanos / kNanos);
   std::tm parts{};
   if (nanos < 0 || ::gmtime_r(&seconds, &parts) == nullptr) {
     return fmt::format("{} ns", nanos);

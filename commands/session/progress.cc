@@ -14,7 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(1);
 constexpr auto kTick = std::chrono::milliseconds(200);
-constexpr std::string_view kEraseLine = "\r\x1b[K";
 
 }  // namespace
 
@@ -63,10 +62,10 @@ void Progress::Run() {
   do {
     const auto since = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin);
     const std::string text = "memtool: " + Text(read_, expected_, since);
-    err_.Write(std::string(kEraseLine) + text.substr(0, width_ > 1 ? width_ - 1 : 0));
+    err_.Write(VisibleText().EraseLine().Append(text.substr(0, width_ > 1 ? width_ - 1 : 0)));
     (void)err_.Flush();
   } while (!wake_.wait_for(lock, kTick, stopped));
-  err_.Write(kEraseLine);
+  err_.Write(VisibleText().EraseLine());
   (void)err_.Flush();
 }
 

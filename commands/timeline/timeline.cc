@@ -167,14 +167,14 @@ class TimelineCommand final : public Command {
     return plot_.Save(chart, streams);
   }
 
-  [[nodiscard]] std::string Text(const InputReader& input_reader, const Recording& recording,
+  [[nodiscard]] VisibleText Text(const InputReader& input_reader, const Recording& recording,
                                  const TimelineAnswer& answer, const Streams& streams) const {
     const unsigned terminal = streams.out.TerminalWidth();
     const TextPlotStyle style{.width = terminal == 0 ? kNoTerminal : terminal,
                               .color = output_.color()};
-    std::string text;
+    VisibleText text;
     for (const std::string& line : WrapText(EscapeText(InputsText(input_reader)), style.width)) {
-      text += line + "\n";
+      text.Append(line).EndLine();
     }
     AreaChart chart = MakeChart(answer);
     chart.same_scale = same_scale_;
@@ -185,15 +185,16 @@ class TimelineCommand final : public Command {
           TraceLine(recording, recording.history->traces[one.trace], one.summary);
     }
     for (const std::size_t trace : answer.silent) {
-      text += EscapeText(TraceText(recording.history->traces[trace])) +
-              ": no events, only the end is known (memtool top)\n";
+      text.Append(TraceText(recording.history->traces[trace]))
+          .Append(": no events, only the end is known (memtool top)")
+          .EndLine();
     }
-    return text + TextPlot(chart, style) + Loops(answer, style.width);
+    return text.Append(TextPlot(chart, style)).Append(Loops(answer, style.width));
   }
 
   // "24 layers × 713.78 MiB · 1 step by marks (Optimizer.step)", per device that has any.
-  [[nodiscard]] std::string Loops(const TimelineAnswer& answer, std::size_t width) const {
-    std::string text;
+  [[nodiscard]] VisibleText Loops(const TimelineAnswer& answer, std::size_t width) const {
+    VisibleText text;
     for (const TimelineOfTrace& one : answer.traces) {
       const std::string layers = LayersText(one.loops);
       if (!layers.empty()) {
@@ -202,7 +203,7 @@ class TimelineCommand final : public Command {
         const std::string steps = StepsText(one.steps, one.steps_from, one.step_mark);
         for (const std::string& line :
              WrapText(fmt::format("{}{} · {} (memtool steps)", of, steps, layers), width)) {
-          text += EscapeText(line) + "\n";
+          text.Append(line).EndLine();
         }
       }
     }

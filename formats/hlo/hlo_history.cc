@@ -218,13 +218,33 @@ class Maker {
     builder_.AddSetting(fmt::format("{} heap peak point", memory),
                         fmt::format("{} of {}", peak.point, trace.events.size()));
     unmatched_ += replay.free_without_alloc + replay.taken_twice;
+    std::map<std::uint64_t, std::int64_t> live;
     for (const HeapStep& step : replay.steps) {
       const Buffer& buffer = program_.buffers[step.owner];
       if (buffer.size > 0) {
+        overlapping_ += Overlaps(live, step) ? 1U : 0U;
         Add(domain, Address(step.owner), buffer.size,
             step.take ? Action::kAlloc : Action::kFreeCompleted, DescribeTemporary(step.owner));
       }
     }
+  }
+
+  // Whether a buffer is taken where another lives; `live` are the places and sizes of those.
+  [[nodiscard]] bool Overlaps(std::map<std::uint64_t, std::int64_t>& live,
+                              const HeapStep& step) const {
+    const std::uint64_t begin = Address(step.owner);
+    const std::int64_t size = program_.buffers[step.owner].size;
+    if (!step.take) {
+      live.erase(begin);
+      return false;
+    }
+    const auto after = live.lower_bound(begin);
+    const bool overlaps =
+        (after != live.end() && after->first - begin < static_cast<std::uint64_t>(size)) ||
+        (after != live.begin() && begin - std::prev(after)->first <
+                                      static_cast<std::uint64_t>(std::prev(after)->second));
+    live.insert_or_assign(after, begin, size);
+    return overlaps;
   }
 
   // What a heap can hold: the allocation that does not count whole because of it.
@@ -384,6 +404,8 @@ class Maker {
     Damaged(
         "heap_beyond_allocations", beyond_,
         "heaps hold more at their peak than the allocations that they lie in: these count whole");
+    Damaged("overlapping_heap_buffers", overlapping_,
+            "heap events take buffers at places where others live: sizes there count twice");
     Damaged("unmatched_heap_event", unmatched_,
             "heap events free what is not live, or take what is");
     builder_.AddDiagnostic(
@@ -413,6 +435,7 @@ class Maker {
   std::int32_t devices_ = 0;
   std::uint64_t unmatched_ = 0;
   std::uint64_t beyond_ = 0;
+  std::uint64_t overlapping_ = 0;
   std::uint64_t whole_ = 0;
   std::uint64_t divided_ = 0;
 };

@@ -7,7 +7,7 @@
 
 namespace memtool::formats {
 
-OomLog oom_text::ScanLog(ByteWindow& /*in*/) {
+OomLog oom_text::ScanLog(ByteWindow& /*in*/, std::string* /*text*/) {
   throw ReadError(NotInThisBuild("text logs are"));
 }
 

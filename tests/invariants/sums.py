@@ -139,7 +139,7 @@ def buckets_add_up(it):
 
 
 # The parts of `account`: each is the sum of those below it.
-PARTS = (("capacity", ("free", "used")), ("used", ("other_processes", "process")),
+PARTS = (("capacity", ("free", "used", "driver_reserved")), ("used", ("other_processes", "process")),
          ("process", ("below_framework", "reserved")), ("reserved", ("cached", "allocated")),
          ("allocated", ("rounding", "requested")))
 

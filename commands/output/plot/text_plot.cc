@@ -77,19 +77,19 @@ class PanelText {
     Collect();
   }
 
-  std::string Draw() {
-    std::string out = MarkLine();
+  VisibleText Draw() {
+    VisibleText out = MarkLine();
     for (std::size_t row = rows_; row-- > 0;) {
       const bool tick = (row + 1) % rows_per_tick_ == 0;
       const auto number = static_cast<int>((row + 1) / rows_per_tick_);
-      out += fmt::format("{:>{}} {}", tick ? Label(number) : "", gutter_, tick ? "┤" : "│");
-      out += Line(row) + "\n";
+      out.Append(fmt::format("{:>{}} {}", tick ? Label(number) : "", gutter_, tick ? "┤" : "│"));
+      out.Append(Line(row)).EndLine();
     }
-    out += fmt::format("{:>{}} └", Label(0), gutter_);
+    out.Append(fmt::format("{:>{}} └", Label(0), gutter_));
     for (std::size_t column = 0; column < columns_; ++column) {
-      out += "─";
+      out.Append("─");
     }
-    return out + "\n" + TickLine();
+    return out.EndLine().Append(TickLine()).EndLine();
   }
 
  private:
@@ -140,12 +140,12 @@ class PanelText {
   }
 
   // One row of cells; neighbours of one colour share it.
-  [[nodiscard]] std::string Line(std::size_t row) const {
-    std::string line;
+  [[nodiscard]] VisibleText Line(std::size_t row) const {
+    VisibleText line;
     std::string run;
     int color = 0;
     const auto flush = [&] {
-      line += Colored(run, style_.color ? color : kNoColor);
+      line.Append(run, style_.color ? color : kNoColor);
       run.clear();
     };
     for (std::size_t column = 0; column < columns_; ++column) {
@@ -157,7 +157,7 @@ class PanelText {
       run += cell.text;
     }
     flush();
-    return line.substr(0, line.find_last_not_of(' ') + 1);
+    return line.TrimEnd();
   }
 
   [[nodiscard]] Sign Cell(std::size_t column, std::size_t row) const {
@@ -194,40 +194,42 @@ class PanelText {
   }
 
   // Out-of-memory events and marks above the plot, with the names that fit.
-  [[nodiscard]] std::string MarkLine() const {
+  [[nodiscard]] VisibleText MarkLine() const {
+    VisibleText line;
     if (panel_.marks.empty()) {
-      return "";
+      return line;
     }
-    std::vector<std::string> cells(columns_, " ");
+    std::vector<VisibleText> cells(columns_, VisibleText(" "));
     for (const bool oom : {false, true}) {  // an out-of-memory event covers a mark
       for (const AreaMark& mark : panel_.marks) {
         if (mark.oom == oom) {
           cells[BuildColumn(mark.x)] =
-              oom ? Colored(kOom, style_.color ? kAlarm256 : kNoColor) : std::string(kMark);
+              VisibleText().Append(oom ? kOom : kMark, oom && style_.color ? kAlarm256 : kNoColor);
         }
       }
     }
     NameMarks(cells);
-    std::string line(gutter_ + 2, ' ');
-    for (const std::string& cell : cells) {
-      line += cell;
+    line.AppendBlanks(gutter_ + 2);
+    for (const VisibleText& cell : cells) {
+      line.Append(cell);
     }
-    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    return line.TrimEnd().EndLine();
   }
 
   // Puts the names of marks after them, where the cells are free.
-  void NameMarks(std::vector<std::string>& cells) const {
+  void NameMarks(std::vector<VisibleText>& cells) const {
+    const VisibleText free(" ");
     for (const AreaMark& mark : panel_.marks) {
       const std::string name = Shorten(EscapeText(mark.name), 20);
       const std::size_t width = DisplayWidth(name);
       const std::size_t at = BuildColumn(mark.x) + 1;
       bool fits = at + width < columns_;
       for (std::size_t i = at; fits && i < at + width + 1; ++i) {
-        fits = cells[i] == " ";
+        fits = cells[i] == free;
       }
       if (fits) {
-        cells[at] = name;
-        std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(at) + 1, width - 1, "");
+        cells[at] = VisibleText(name);
+        std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(at) + 1, width - 1, VisibleText());
       }
     }
   }
@@ -251,7 +253,7 @@ class PanelText {
       line += std::string(columns_ - used - name.size(), ' ');
       line += name;
     }
-    return std::string(gutter_ + 2, ' ') + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    return std::string(gutter_ + 2, ' ') + line.substr(0, line.find_last_not_of(' ') + 1);
   }
 
   const AreaChart& chart_;
@@ -276,19 +278,19 @@ class KeyLines {
     const std::size_t needs = DisplayWidth(name) + 2;
     if (used_ > 0) {
       const bool fits = used_ + 3 + needs <= style_.width;
-      text_ += fits ? "   " : "\n";
+      text_.AppendLines(fits ? "   " : "\n");
       used_ = fits ? used_ + 3 : 0;
     }
-    text_ += Colored(sign, style_.color ? color : kNoColor) + " " + name;
+    text_.Append(sign, style_.color ? color : kNoColor).Append(" ").Append(name);
     used_ += needs;
   }
 
   void EndLine() { used_ = style_.width; }
-  [[nodiscard]] std::string Text() const { return text_ + "\n"; }
+  [[nodiscard]] VisibleText Finish() { return std::move(text_.EndLine()); }
 
  private:
   const TextPlotStyle& style_;
-  std::string text_;
+  VisibleText text_;
   std::size_t used_ = 0;
 };
 
@@ -299,7 +301,7 @@ bool HasMark(const AreaChart& chart, bool oom) {
   });
 }
 
-std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
+VisibleText KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   const AreaPanel& panel = chart.panels.front();
   const std::vector<Sign> signs = MakeSigns(panel);
   const bool layered = panel.layers.size() > 1;
@@ -321,30 +323,30 @@ std::string KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   if (HasMark(chart, false)) {
     lines.Add(kMark, 0, "mark");
   }
-  return lines.Text();
+  return lines.Finish();
 }
 
 }  // namespace
 
-std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style) {
-  std::string out;
+VisibleText TextPlot(const AreaChart& chart, const TextPlotStyle& style) {
+  VisibleText out;
   const std::vector<SizeAxis> axes = GetAxes(chart, chart.panels.size() == 1 ? 5 : 3);
   const std::size_t gutter = ComputeGutter(axes);
   for (std::size_t i = 0; i < chart.panels.size(); ++i) {
     const AreaPanel& panel = chart.panels[i];
     if (!panel.title.empty()) {
       for (const std::string& line : WrapText(EscapeText(panel.title), style.width)) {
-        out += line + "\n";
+        out.Append(line).EndLine();
       }
     }
     if (!panel.x.empty() && !panel.layers.empty()) {
-      out += PanelText(chart, panel, axes[i], gutter, style).Draw();
+      out.Append(PanelText(chart, panel, axes[i], gutter, style).Draw());
     }
   }
   if (ScalesDiffer(axes)) {
-    out += "each device has its own scale (--same-scale)\n";
+    out.Append("each device has its own scale (--same-scale)").EndLine();
   }
-  return chart.panels.empty() ? out : out + KeyText(chart, style);
+  return chart.panels.empty() ? out : out.Append(KeyText(chart, style));
 }
 
 }  // namespace memtool::commands

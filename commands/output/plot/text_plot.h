@@ -15,6 +15,6 @@ struct TextPlotStyle {
 
 // The lines of all panels and the key. Where several points fall into a column, the highest is
 // shown. Names must not have gone through an escaper yet.
-std::string TextPlot(const AreaChart& chart, const TextPlotStyle& style);
+VisibleText TextPlot(const AreaChart& chart, const TextPlotStyle& style);
 
 }  // namespace memtool::commands

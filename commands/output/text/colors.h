@@ -3,8 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string>
-#include <string_view>
 
 namespace memtool::commands {
 
@@ -20,11 +18,5 @@ inline constexpr int kAlarm256 = kVermilion;
 inline constexpr std::array<int, 10> kSeries{32, 214, 36, 175, 227, 74, 166, 223, 115, 146};
 inline constexpr int kBeforeColor = 244;  // what was there before
 inline constexpr int kRestColor = 250;    // what the others leave
-
-inline std::string Colored(std::string_view text, int color) {
-  return color == kNoColor || text.empty()
-             ? std::string(text)
-             : "\x1b[38;5;" + std::to_string(color) + "m" + std::string(text) + "\x1b[0m";
-}
 
 }  // namespace memtool::commands

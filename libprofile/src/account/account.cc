@@ -209,7 +209,7 @@ bool DeviceContradicts(const AccountFacts& facts) {
   if (!facts.free || !facts.used) {
     return true;  // what there is of it is more than all
   }
-  // Of one source, what is neither free nor used is what the driver keeps for itself.
+  // Of one source, the rest is what the driver keeps for itself.
   const Quantity rest = Minus(Minus(*facts.capacity, *facts.free), *facts.used);
   return Magnitude(rest.bytes) > rest.precision &&
          (rest.bytes < 0 || facts.free->source != facts.used->source);
@@ -225,6 +225,12 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   ladder.Fact(0, "capacity", facts.capacity);
   ladder.Fact(1, "free", facts.free, contradicts && (!facts.free || facts.used));
   ladder.Fact(1, "used", facts.used, contradicts && !facts.used);
+  if (!contradicts && facts.capacity && facts.free && facts.used) {
+    const Quantity beside = Minus(*facts.capacity, *facts.free);
+    if (Minus(beside, *facts.used).bytes > Minus(beside, *facts.used).precision) {
+      ladder.Difference(1, "driver_reserved", beside, facts.used);
+    }
+  }
   ladder.Difference(2, "other_processes", facts.used, facts.process);
   ladder.Fact(2, "process", facts.process);
   ladder.Difference(3, "below_framework", facts.process, facts.reserved);

@@ -87,12 +87,17 @@ bool IsPlain(std::string_view bytes) {
 std::string EscapeText(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
+  AppendEscaped(out, bytes);
+  return out;
+}
+
+void AppendEscaped(std::string& out, std::string_view bytes) {
   while (true) {
     const std::size_t plain = PlainPrefix(bytes);
     out += bytes.substr(0, plain);
     bytes.remove_prefix(plain);
     if (bytes.empty()) {
-      return out;
+      return;
     }
     const CodePoint c = DecodeUtf8(bytes);
     if (!c.valid || IsInvisible(c.value)) {

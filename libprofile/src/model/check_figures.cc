@@ -35,16 +35,23 @@ RowVector<std::int64_t>* OnlyColumn(Profile& profile, Role role) {
 void CheckLedgers(History& history, std::vector<Diagnostic>& diagnostics) {
   Damage capacities;
   Damage peaks;
+  Damage holes;
   for (MemoryDomain& domain : history.domains) {
     LeaveOutNegative(domain.capacity, capacities);
   }
   for (Trace& trace : history.traces) {
     LeaveOutNegative(trace.lifetime_peak, peaks);
+    if (trace.agreeing_changes < trace.checked_changes) {
+      holes.Add();
+    }
   }
   capacities.MoveTo(diagnostics, "negative_capacity",
                     "ledgers whose capacity is below 0: it is left out");
   peaks.MoveTo(diagnostics, "negative_peak",
                "ledgers whose writer counted a peak below 0: it is left out");
+  holes.MoveTo(diagnostics, "history_has_holes",
+               "ledgers whose changes disagree with the allocator's own count of live bytes: events "
+               "are missing, and what is live may be off by as much");
 }
 
 void CheckCounters(std::vector<Counter>& counters, std::vector<Diagnostic>& diagnostics) {

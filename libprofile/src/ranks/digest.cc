@@ -7,6 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
+#include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/rows/node_space.h"
@@ -274,6 +275,10 @@ Result<void> AddHistory(const std::shared_ptr<const HistoryIndex>& index, Digest
   return {};
 }
 
+Error BeyondRange() {
+  return {.code = ErrorCode::kLimit, .message = "sums of sizes exceed the 64-bit range"};
+}
+
 Result<void> AddProfile(const std::shared_ptr<const Recording>& recording, Digest& digest) {
   auto selection = Select(recording, {});
   MEMTOOL_TRY(selection);
@@ -283,12 +288,16 @@ Result<void> AddProfile(const std::shared_ptr<const Recording>& recording, Diges
   RowTable table;
   MEMTOOL_TRY(table.Add(*selection, &DigestRow::peak));
   std::move(table).MoveTo(digest);
+  bool beyond = false;
   for (DigestRow& row : digest.rows) {
     row.end = row.peak;
-    digest.peak = SaturatingAdd(digest.peak, row.peak);
+    AddTo(digest.peak, row.peak, beyond);
   }
   digest.cut_end = digest.cut_peak;
-  digest.peak = SaturatingAdd(digest.peak, digest.cut_peak);
+  AddTo(digest.peak, digest.cut_peak, beyond);
+  if (beyond) {
+    return Fail(BeyondRange());
+  }
   digest.end = digest.peak;
   return {};
 }
@@ -307,6 +316,9 @@ Result<Digest> MakeDigest(const std::shared_ptr<const Recording>& recording, Dig
   Digest digest = Named(std::move(file));
   const auto index = recording->history ? std::make_shared<const HistoryIndex>(recording) : nullptr;
   AddFacts(*recording, index.get(), digest);
+  if (index && !HistorySumsFit(*recording)) {
+    return Fail(BeyondRange());
+  }
   if (index) {
     MEMTOOL_TRY(AddHistory(index, digest));
   } else {

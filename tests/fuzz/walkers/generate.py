@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
-"""The seeds of what the capture shim reads of strangers. usage: generate.py (needs cc; writes here)"""
+"""The seeds of what the capture shim reads of strangers. usage: generate.py (writes here)"""
 import struct
-import subprocess
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -60,9 +58,3 @@ for minor, (head, indirect, previous, code, position, owner, name, file, lines, 
         memory[word + text:word + text + 24] = "spælled".encode(("latin-1", "utf-16-le", "utf-32-le")[i])[:24].ljust(24, b"\0")
         put(word + 0x80 + 16, 9)
     (HERE / f"python_3.{minor}").write_bytes(bytes([minor - 9]) + memory)
-
-with tempfile.TemporaryDirectory() as folder:
-    source = Path(folder) / "small.c"
-    source.write_text("int entry(int (*next)(void)) { return next() + 1; }\nint cuInit(void) { return entry(cuInit); }\n")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-nostdlib", "-s", "-Wl,--build-id,--hash-style=both,-z,max-page-size=4096,-z,noseparate-code",
-                    "-o", HERE / "elf_small", source], check=True)

@@ -216,7 +216,7 @@ TEST(Fills, NeighboursDifferWithoutColour) {
 
 TEST(TextPlotTest, NoLineIsWiderThanAskedAndNoControlBytes) {
   for (const std::size_t width : {20U, 80U, 200U}) {
-    std::istringstream lines(TextPlot(Areas(), {.width = width}));
+    std::istringstream lines(TextPlot(Areas(), {.width = width}).str());
     std::string line;
     while (std::getline(lines, line)) {
       EXPECT_LE(DisplayWidth(line), width) << line;
@@ -233,12 +233,12 @@ TEST(TextPlotTest, EachDeviceHasItsOwnScale) {
     panel.layers = {{.name = "live", .bytes = {bytes}}};
     chart.panels.push_back(panel);
   }
-  const std::string own = TextPlot(chart, {.width = 60});
+  const std::string own = TextPlot(chart, {.width = 60}).str();
   EXPECT_THAT(own, HasSubstr("3 GiB ┤"));
   EXPECT_THAT(own, HasSubstr("3 MiB ┤"));
   EXPECT_THAT(own, HasSubstr("each device has its own scale (--same-scale)"));
   chart.same_scale = true;
-  const std::string same = TextPlot(chart, {.width = 60});
+  const std::string same = TextPlot(chart, {.width = 60}).str();
   EXPECT_THAT(same, testing::Not(HasSubstr("MiB")));
   EXPECT_THAT(same, testing::Not(HasSubstr("own scale")));
 }
@@ -253,7 +253,7 @@ TEST(TextPlotTest, HighestPointOfAColumnIsShown) {
   }
   panel.layers = {live};
   chart.panels = {panel};
-  const std::string text = TextPlot(chart, {.width = 60});
+  const std::string text = TextPlot(chart, {.width = 60}).str();
   const std::string top = text.substr(0, text.find('\n'));
   EXPECT_THAT(top, HasSubstr("1000 B"));
   EXPECT_THAT(top, HasSubstr("█"));

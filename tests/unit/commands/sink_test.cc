@@ -125,7 +125,7 @@ TEST_F(WrittenFile, HasNothingOfADiscardedAnswer) {
   {
     const UniqueFd file(::open((folder_ / "answer").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     FdSink sink(file.get());
-    sink.Write("half of an answer");
+    sink.Write(VisibleText("half of an answer"));
     sink.Discard();
   }
   EXPECT_EQ(Read("answer"), "");

@@ -90,6 +90,11 @@ TEST(Account, ADeviceThatDoesNotAddUpIsAContradiction) {
   // What a driver keeps for itself is neither free nor used.
   EXPECT_EQ(Contradicting({.capacity = Said(1000), .free = Said(50), .used = Said(900)}), "");
   EXPECT_EQ(Contradicting({.capacity = Said(1000, 5), .free = Said(101), .used = Said(900)}), "");
+  const AccountFacts reserving{.capacity = Said(1000, 5), .free = Said(50), .used = Said(900)};
+  EXPECT_EQ(Steps(reserving).at("driver_reserved"), "50");
+  EXPECT_EQ(Steps({.capacity = Said(1000, 5), .free = Said(97), .used = Said(900)})
+                .count("driver_reserved"),
+            0U);
 }
 
 // Parts sum to their whole wherever both are known.

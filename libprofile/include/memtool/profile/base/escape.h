@@ -12,6 +12,7 @@ bool IsPlain(std::string_view bytes);
 // For terminals and plain text: control characters, bidirectional marks and bytes that are not
 // UTF-8 become visible escapes (\n, \x1b, \u202e); the rest stays.
 std::string EscapeText(std::string_view bytes);
+void AppendEscaped(std::string& out, std::string_view bytes);
 // Valid UTF-8: every byte that is not becomes U+FFFD. For JSON and HTML.
 std::string ToUtf8(std::string_view bytes);
 // Serialised JSON in which what EscapeText makes visible is written as \uXXXX: the same values,

@@ -98,7 +98,8 @@ std::uint64_t HashRows(std::span<const Row> rows) noexcept {
 // Numbers, enums, ids, and pointers to objects; not those to characters, which are texts.
 template <class Key>
 concept NumberKey = std::integral<Key> || std::is_enum_v<Key> ||
-    std::is_class_v<std::remove_pointer_t<Key>> && std::is_pointer_v<Key> || requires(Key id) {
+                    (std::is_class_v<std::remove_pointer_t<Key>>&& std::is_pointer_v<Key>) ||
+                    requires(Key id) {
   { id.value() } -> std::same_as<std::uint32_t>;
 };
 
