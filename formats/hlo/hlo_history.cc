@@ -241,8 +241,8 @@ class Maker {
     const auto after = live.lower_bound(begin);
     const bool overlaps =
         (after != live.end() && after->first - begin < static_cast<std::uint64_t>(size)) ||
-        (after != live.begin() && begin - std::prev(after)->first <
-                                      static_cast<std::uint64_t>(std::prev(after)->second));
+        (after != live.begin() &&
+         begin - std::prev(after)->first < static_cast<std::uint64_t>(std::prev(after)->second));
     live.insert_or_assign(after, begin, size);
     return overlaps;
   }

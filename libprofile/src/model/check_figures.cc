@@ -49,9 +49,10 @@ void CheckLedgers(History& history, std::vector<Diagnostic>& diagnostics) {
                     "ledgers whose capacity is below 0: it is left out");
   peaks.MoveTo(diagnostics, "negative_peak",
                "ledgers whose writer counted a peak below 0: it is left out");
-  holes.MoveTo(diagnostics, "history_has_holes",
-               "ledgers whose changes disagree with the allocator's own count of live bytes: events "
-               "are missing, and what is live may be off by as much");
+  holes.MoveTo(
+      diagnostics, "history_has_holes",
+      "ledgers whose changes disagree with the allocator's own count of live bytes: events "
+      "are missing, and what is live may be off by as much");
 }
 
 void CheckCounters(std::vector<Counter>& counters, std::vector<Diagnostic>& diagnostics) {
