@@ -1,5 +1,6 @@
 """What the program answers about one input. A command line is run once, however many rules ask for it."""
 import gzip
+import functools
 import json
 import os
 import re
@@ -55,6 +56,13 @@ def parse(text):
         return json.loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
+
+
+@functools.cache
+def formats(memtool):
+    """The words of all readers."""
+    said = subprocess.run([memtool, "--version"], capture_output=True, text=True, check=True).stdout
+    return frozenset(re.search(r"^Reads: *(.*)$", said, re.M)[1].split(", "))
 
 
 class Answers:
@@ -122,7 +130,8 @@ class Answers:
         """Whether the input itself is a difference: pprof writes profiles of differences, whose samples have a sign."""
         if self._negative is None:
             self._negative = False
-            if self.info().get("format") in ("pprof", None):
+            # A container's word for the format is an input, too.
+            if self.info().get("format") in ("pprof", None) or self.info()["format"] not in formats(self.memtool):
                 answer = self.json("traces --frames all FILE") or {}
                 self._negative = any(row["value"] < 0 for row in answer.get("rows", []))
         return self._negative

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <map>
 #include <utility>
 
 #include "memtool/profile/base/key_hash.h"
@@ -16,36 +16,23 @@ namespace memtool {
 
 namespace {
 
-// Groups by name, in the order in which they come up.
-class GroupNames {
- public:
-  std::uint32_t Intern(const std::string& key, AllocationGroups::Name name) {
-    const auto [it, added] = index_.emplace(key, static_cast<std::uint32_t>(names_.size()));
-    if (added) {
-      names_.push_back(std::move(name));
-    }
-    return it->second;
+// Each group has the number of its name, in the order in which they come up.
+template <class Index, class MakeName>
+std::uint32_t GroupOf(Index& index, const typename Index::key_type& key,
+                      std::vector<AllocationGroups::Name>& names, MakeName make_name) {
+  const auto [it, added] = index.try_emplace(key, static_cast<std::uint32_t>(names.size()));
+  if (added) {
+    names.push_back(make_name());
   }
-  std::vector<AllocationGroups::Name> Take() { return std::move(names_); }
-
- private:
-  KeyMap<std::string, std::uint32_t> index_;
-  std::vector<AllocationGroups::Name> names_;
-};
-
-std::string StackText(const NodeSpace& space, const NodeStack& stack) {
-  std::string text;
-  for (std::size_t i = stack.nodes.size(); i-- > 0;) {
-    text += space.Name(stack.nodes[i]);
-    text += i > 0 ? ";" : "";
-  }
-  return text;
+  return it->second;
 }
 
 AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) {
+  using Name = AllocationGroups::Name;
   const Recording& recording = view.recording();
   AllocationGroups groups;
-  GroupNames names;
+  std::map<std::vector<StringId>, std::uint32_t> stacks;
+  KeyMap<NodeId, std::uint32_t> nodes;
   NodeWalker walker(view, by.granularity, space);
   NodeStack stack;
   groups.of_stack.assign(recording.stack_count(), AllocationGroups::kRest);
@@ -54,23 +41,25 @@ AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) 
       continue;
     }
     if (stack.nodes.empty()) {
-      groups.of_stack[i] = names.Intern(std::string(kNoStack), {.name = std::string(kNoStack)});
+      groups.of_stack[i] =
+          GroupOf(stacks, {}, groups.names, [] { return Name{.name = std::string(kNoStack)}; });
     } else if (by.kind == By::Kind::kStack) {
-      std::string text = StackText(space, stack);
-      groups.of_stack[i] = names.Intern(";" + text, {.name = text});
+      const std::vector<StringId> key = space.StackNames(stack.nodes);
+      groups.of_stack[i] =
+          GroupOf(stacks, key, groups.names, [&] { return Name{.name = space.ShareStack(key)}; });
     } else {
       const NodeId node = stack.nodes.front();
-      groups.of_stack[i] =
-          names.Intern(fmt::format("#{}", node.value()), {.name = space.ShareName(node),
-                                                          .file = space.Share(space[node].file),
-                                                          .line = space[node].line,
-                                                          .node = node});
-    }
-  }
-  groups.names = names.Take();
-  for (AllocationGroups::Name& name : groups.names) {
-    if (name.name.empty()) {
-      name.name = std::exchange(name.file, {});  // rows of files have no function
+      groups.of_stack[i] = GroupOf(nodes, node, groups.names, [&] {
+        const Node& of = space[node];
+        Name name{.name = space.Share(of.name),
+                  .file = space.Share(of.file),
+                  .line = of.line,
+                  .node = node};
+        if (name.name.empty()) {
+          name.name = std::exchange(name.file, {});  // rows of files have no function
+        }
+        return name;
+      });
     }
   }
   return groups;
@@ -78,21 +67,20 @@ AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) 
 
 AllocationGroups GroupByLabel(const Recording& recording, const std::string& key) {
   AllocationGroups groups;
-  GroupNames names;
+  KeyMap<std::string, std::uint32_t> index;
+  const auto group_of = [&](const std::string& text) {
+    return GroupOf(index, text, groups.names, [&] { return AllocationGroups::Name{.name = text}; });
+  };
   if (key == "stream") {  // named as AtMoment names it
     for (const std::uint64_t stream : recording.history->streams) {
-      const std::string text = fmt::format("{:#x}", stream);
-      groups.of_stream.push_back(names.Intern(text, {.name = text}));
+      groups.of_stream.push_back(group_of(fmt::format("{:#x}", stream)));
     }
-    groups.names = names.Take();
     return groups;
   }
   for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
-    std::string text = LabelValues(recording, LabelSetId(i), key);
-    text = text.empty() ? fmt::format("(no {})", key) : text;
-    groups.of_label.push_back(names.Intern(text, {.name = text}));
+    const std::string text = LabelValues(recording, LabelSetId(i), key);
+    groups.of_label.push_back(group_of(text.empty() ? fmt::format("(no {})", key) : text));
   }
-  groups.names = names.Take();
   return groups;
 }
 

@@ -16,10 +16,10 @@ namespace {
 constexpr double kCarries = 0.9;
 
 // Frames join by node; other rows (labels, sizes, inputs) have no place and join by name.
-using Key = std::pair<std::uint32_t, std::string_view>;
+using Key = std::pair<std::uint32_t, SharedText>;
 
 Key GetKey(const Row& row) {
-  return {row.node.value(), row.node.valid() ? std::string_view{} : std::string_view(row.name)};
+  return {row.node.value(), row.node.valid() ? SharedText() : row.name};
 }
 
 DiffStatus GetStatus(const DiffRow& row) {
@@ -126,12 +126,11 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
   for (DiffRow& row : rows) {
     row.status = GetStatus(row);
   }
-  std::sort(rows.begin(), rows.end(), [sort](const DiffRow& a, const DiffRow& b) {
-    const auto size = [sort](const DiffRow& row) {
-      return -Magnitude(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
-    };
-    return std::tuple(size(a), a.name, a.file, a.line) <
-           std::tuple(size(b), b.name, b.file, b.line);
+  const auto size = [sort](const DiffRow& row) {
+    return Magnitude(sort == SortBy::kFlat ? row.delta() : row.delta_cum());
+  };
+  std::stable_sort(rows.begin(), rows.end(), [size](const DiffRow& a, const DiffRow& b) {
+    return size(a) != size(b) ? size(a) > size(b) : ByName(a, b);
   });
   return rows;
 }

@@ -35,17 +35,24 @@ std::string UnsymbolizedName(std::string_view binary) {
 
 const SharedText& NodeSpace::Share(StringId id) {
   if (shared_.size() <= id.value()) {
-    shared_.resize(strings_.size());
+    shared_.resize(strings_->size());
   }
   SharedText& text = shared_[id.value()];
   if (text.empty()) {
-    text = strings_[id];
+    text = Text(id);
   }
   return text;
 }
 
+std::vector<StringId> NodeSpace::StackNames(std::span<const NodeId> stack) const {
+  std::vector<StringId> names(stack.size());
+  std::transform(stack.rbegin(), stack.rend(), names.begin(),
+                 [this](NodeId node) { return (*this)[node].name; });
+  return names;
+}
+
 NodeId NodeSpace::Intern(std::string_view name, std::string_view file, std::int64_t line) {
-  return Intern(Node{.name = strings_.Intern(name), .file = strings_.Intern(file), .line = line});
+  return Intern(Node{.name = strings_->Intern(name), .file = strings_->Intern(file), .line = line});
 }
 
 NodeId NodeSpace::Intern(const Node& node) {
@@ -116,7 +123,7 @@ void NodeSpace::Separate(const Recording& recording, std::vector<NodeId>& nodes)
     (start > 0 ? key.start_line : key.line) = start > 0 ? start : line.line;
     return key;
   };
-  OncePerText python([this](StringId file) { return IsPythonFile(strings_[file]); });
+  OncePerText python([this](StringId file) { return IsPythonFile(Text(file)); });
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < nodes.size(); ++row) {
     if (recording.lines[row].function.valid() && python((*this)[nodes[row]].file)) {
@@ -146,7 +153,7 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
   const bool by_function =
       granularity == Granularity::kFunction || granularity == Granularity::kFileFunction;
   std::vector<NodeId> of_function(by_function ? recording.functions.size() : 0);
-  Texts texts(recording, strings_);
+  Texts texts(recording, *strings_);
   for (const Location& location : recording.locations) {
     for (std::uint32_t i = 0; i < location.line_count; ++i) {
       const std::uint32_t row = location.first_line + i;

@@ -31,10 +31,11 @@ bool HoldsNothing(const Row& row, SortBy sort) {
 // By size; ties by the other size, then by name.
 void SortRows(std::vector<Row>& rows, SortBy sort) {
   const auto other = sort == SortBy::kFlat ? SortBy::kCum : SortBy::kFlat;
-  std::sort(rows.begin(), rows.end(), [sort, other](const Row& a, const Row& b) {
-    return std::tuple(-SortKey(a, sort), HoldsNothing(a, sort), -SortKey(a, other), a.name, a.file,
-                      a.line) < std::tuple(-SortKey(b, sort), HoldsNothing(b, sort),
-                                           -SortKey(b, other), b.name, b.file, b.line);
+  const auto size = [sort, other](const Row& row) {
+    return std::tuple(-SortKey(row, sort), HoldsNothing(row, sort), -SortKey(row, other));
+  };
+  std::stable_sort(rows.begin(), rows.end(), [size](const Row& a, const Row& b) {
+    return size(a) != size(b) ? size(a) < size(b) : ByName(a, b);
   });
 }
 
@@ -123,9 +124,12 @@ void Tabulator::Add(const Input& input) {
   }
 }
 
-void Tabulator::AddKeyed(std::string name, std::int64_t order, std::int64_t bytes,
+void Tabulator::AddKeyed(SharedText name, std::int64_t order, std::int64_t bytes,
                          std::int64_t unknown) {
-  Keyed& row = keyed_[std::move(name)];
+  AddTo(keyed_[std::move(name)], order, bytes, unknown);
+}
+
+void Tabulator::AddTo(Keyed& row, std::int64_t order, std::int64_t bytes, std::int64_t unknown) {
   row.order = order;
   row.value.flat = row.value.cum = SaturatingAdd(row.value.flat, bytes);
   row.value.unknown_cum = row.value.unknown = SaturatingAdd(row.value.unknown, unknown);
@@ -140,18 +144,13 @@ void Tabulator::AddStacks(const Input& input) {
     if (!walker.Expand(sum, stack)) {
       continue;
     }
-    std::string name;
     if (by_.kind == By::Kind::kInput) {
-      name = input.name;
+      AddKeyed(input.name, 0, sum.value, sum.unknown);
     } else if (stack.nodes.empty()) {
-      name = kNoStack;
+      AddKeyed(kNoStack, 0, sum.value, sum.unknown);
     } else {
-      for (std::size_t i = stack.nodes.size(); i-- > 0;) {
-        name += space_.Name(stack.nodes[i]);
-        name += i > 0 ? ";" : "";
-      }
+      AddTo(stacks_[space_.StackNames(stack.nodes)], 0, sum.value, sum.unknown);
     }
-    AddKeyed(std::move(name), 0, sum.value, sum.unknown);
   }
 }
 
@@ -250,6 +249,11 @@ std::vector<Row> Tabulator::Rows(SortBy sort) const {
   for (const auto& [name, keyed] : keyed_) {
     if (!Empty(keyed.value)) {
       rows.push_back({.name = name, .value = keyed.value});
+    }
+  }
+  for (const auto& [names, keyed] : stacks_) {
+    if (!Empty(keyed.value)) {
+      rows.push_back({.name = space_.ShareStack(names), .value = keyed.value});
     }
   }
   SortRows(rows, sort);

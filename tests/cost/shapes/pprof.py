@@ -141,6 +141,26 @@ def pprof_long_function(n, hostile):
     return functions_of(n, at, range(3, n + 3)) + b"".join(message(6, text) for text in strings)
 
 
+def stacks_of(n, names, at):
+    """A sample of one size for each of n stacks of three functions; function i has the name names[at[i]]."""
+    return profile([sample([i + 1, (7 * i) % n + 1, (13 * i) % n + 1]) for i in range(n)],
+                   [location(i + 1, i + 1) for i in range(n)],
+                   [function(i + 1, 3 + at[i], 3 + len(names) + i) for i in range(n)], [*names, *(f"file{i}" for i in range(n))])
+
+
+@shape(".pb", "top", 1_000)
+def pprof_alike_functions(n, hostile):
+    """Two names that differ at their end: what is as large as each other is sorted by name."""
+    names = ["f" * (1 << 19) + end for end in "ab"] if hostile else texts(n, False, 1 << 20)
+    return stacks_of(n, names, [i % len(names) for i in range(n)])
+
+
+@shape(".pb", "top --by stack", 1_000)
+def pprof_alike_stacks(n, hostile):
+    names = ["f" * (1 << 19) + end for end in "ab"] if hostile else texts(n, False, 1 << 20)
+    return stacks_of(n, names, [i % len(names) for i in range(n)])
+
+
 @shape(".pb", "tags", 300)
 def pprof_long_label(n, hostile):
     """A value of each of n keys."""

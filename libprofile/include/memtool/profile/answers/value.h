@@ -30,7 +30,7 @@ class Value {
   Value(double value) : data_(value) {}                         // NOLINT
   Value(std::string value) : data_(std::move(value)) {}         // NOLINT
   Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
-  Value(const SharedText& value) : Value(value.view()) {}       // NOLINT
+  Value(const SharedText& value) : data_(value.str()) {}        // NOLINT
   Value(const char* value) : data_(std::string(value)) {}       // NOLINT
   Value(List value) : data_(std::move(value)) {}                // NOLINT
   Value(Object value) : data_(std::move(value)) {}              // NOLINT

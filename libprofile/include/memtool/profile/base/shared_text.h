@@ -1,5 +1,6 @@
-// Text of rows: as many rows as have a text share one copy of it. An input of kilobytes may give
-// one name of megabytes to thousands of rows.
+// Text of rows: as many rows as have a text share one copy of it, and the text of a whole stack is
+// put together when somebody reads it. An input of kilobytes may give one name of megabytes to
+// thousands of rows.
 #pragma once
 
 #include <compare>
@@ -8,6 +9,10 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+#include "memtool/profile/base/ids.h"
+#include "memtool/profile/base/string_table.h"
 
 namespace memtool {
 
@@ -15,23 +20,32 @@ class SharedText {
  public:
   SharedText() = default;
   SharedText(std::string text)  // NOLINT
-      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+      : text_(text.empty() ? nullptr : std::make_shared<const Text>(std::move(text))) {}
   SharedText(std::string_view text) : SharedText(std::string(text)) {}  // NOLINT
   SharedText(const char* text) : SharedText(std::string(text)) {}       // NOLINT
+  // Names of a table, one at least, with ';' between them.
+  static SharedText Join(std::shared_ptr<const StringTable> names, std::vector<StringId> ids);
 
   operator std::string_view() const { return view(); }  // NOLINT
+  // Joined names stay put together from then on.
   [[nodiscard]] std::string_view view() const {
-    return text_ == nullptr ? std::string_view{} : std::string_view(*text_);
+    return text_ == nullptr          ? std::string_view{}
+           : text_->parts == nullptr ? std::string_view(text_->whole)
+                                     : JoinedOnce();
   }
-  [[nodiscard]] std::string str() const { return std::string(view()); }
-  [[nodiscard]] const char* c_str() const { return text_ == nullptr ? "" : text_->c_str(); }
+  // Joined names are not kept.
+  [[nodiscard]] std::string str() const;
   [[nodiscard]] bool empty() const { return text_ == nullptr; }
 
-  friend bool operator==(const SharedText& a, const SharedText& b) {
-    return a.text_ == b.text_ || a.view() == b.view();
-  }
+  friend bool operator==(const SharedText& a, const SharedText& b) { return (a <=> b) == 0; }
+  // Puts nothing together.
   friend std::strong_ordering operator<=>(const SharedText& a, const SharedText& b) {
-    return a.text_ == b.text_ ? std::strong_ordering::equal : a.view().compare(b.view()) <=> 0;
+    return a.text_ == b.text_ ? std::strong_ordering::equal : Compare(a, b, std::string::npos);
+  }
+  // Of their first 4 KiB, which is enough to sort rows: names may have megabytes in common.
+  static std::strong_ordering CompareHeads(const SharedText& a, const SharedText& b) {
+    constexpr std::size_t kHead = 4096;
+    return a.text_ == b.text_ ? std::strong_ordering::equal : Compare(a, b, kHead);
   }
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view> &&
                                               !std::is_same_v<T, SharedText>>>
@@ -40,7 +54,17 @@ class SharedText {
   }
 
  private:
-  std::shared_ptr<const std::string> text_;  // null: empty
+  struct Parts;
+  class Reader;
+  struct Text {
+    explicit Text(std::string text) : whole(std::move(text)) {}
+    std::string whole;
+    std::shared_ptr<const Parts> parts{};  // null: `whole` is the text
+  };
+  [[nodiscard]] std::string_view JoinedOnce() const;
+  static std::strong_ordering Compare(const SharedText& a, const SharedText& b, std::size_t most);
+
+  std::shared_ptr<const Text> text_;  // null: empty
 };
 
 }  // namespace memtool

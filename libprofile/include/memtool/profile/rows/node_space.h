@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
@@ -45,17 +48,23 @@ class NodeSpace {
   NodeId Intern(std::string_view name, std::string_view file, std::int64_t line);
   // The node of each line of a recording (index = row of Recording::lines).
   std::vector<NodeId> OfLines(const Recording& recording, Granularity granularity);
-  StringId InternText(std::string_view text) { return strings_.Intern(text); }
+  StringId InternText(std::string_view text) { return strings_->Intern(text); }
   NodeId OfLabelFrame(const LabelFrame& frame);
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id.value()]; }
-  [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
+  [[nodiscard]] std::string_view Text(StringId id) const { return (*strings_)[id]; }
   // The one copy of a text that all rows share.
   const SharedText& Share(StringId id);
   const SharedText& ShareName(NodeId id) { return Share((*this)[id].name); }
-  [[nodiscard]] std::string_view Name(NodeId id) const { return strings_[nodes_[id.value()].name]; }
-  [[nodiscard]] std::string_view File(NodeId id) const { return strings_[nodes_[id.value()].file]; }
+  // Names of a stack, outermost first: by them stacks are told apart. `stack`: innermost first.
+  [[nodiscard]] std::vector<StringId> StackNames(std::span<const NodeId> stack) const;
+  // "outermost;…;innermost".
+  [[nodiscard]] SharedText ShareStack(std::vector<StringId> names) {
+    return names.size() == 1 ? Share(names.front()) : SharedText::Join(strings_, std::move(names));
+  }
+  [[nodiscard]] std::string_view Name(NodeId id) const { return Text(nodes_[id.value()].name); }
+  [[nodiscard]] std::string_view File(NodeId id) const { return Text(nodes_[id.value()].file); }
 
  private:
   NodeId Intern(const Node& node);
@@ -64,7 +73,8 @@ class NodeSpace {
                 const Line& line, Granularity granularity);
   void Separate(const Recording& recording, std::vector<NodeId>& nodes);
 
-  StringTable strings_;
+  // Joined texts hold on to it.
+  std::shared_ptr<StringTable> strings_ = std::make_shared<StringTable>();
   std::vector<SharedText> shared_;  // by StringId, made when a row asks
   std::vector<Node> nodes_;
   KeyMap<Node, NodeId> index_;

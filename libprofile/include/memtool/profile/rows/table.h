@@ -56,6 +56,16 @@ Input MakeInput(const Selection& selection);
 
 enum class SortBy : std::uint8_t { kFlat, kCum };
 
+// The order of rows of one size.
+template <class Named>
+bool ByName(const Named& a, const Named& b) {
+  if (const auto names = SharedText::CompareHeads(a.name, b.name); names != 0) {
+    return names < 0;
+  }
+  const auto files = SharedText::CompareHeads(a.file, b.file);
+  return files != 0 ? files < 0 : a.line < b.line;
+}
+
 // Adds up inputs; rows of equal key are one row.
 class Tabulator {
  public:
@@ -79,17 +89,19 @@ class Tabulator {
   void AddSamples(const Input& input);
   void AddBuckets(const Input& input);
   [[nodiscard]] std::string KeyText(const Recording& recording, std::int64_t key) const;
-  void AddKeyed(std::string name, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
+  struct Keyed {
+    std::int64_t order = 0;
+    NodeValue value;
+  };
+  void AddKeyed(SharedText name, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
+  void AddTo(Keyed& row, std::int64_t order, std::int64_t bytes, std::int64_t unknown);
   [[nodiscard]] std::vector<Row> FrameRows() const;
 
   By by_;
   NodeSpace& space_;
   FlatCum flat_cum_;
-  struct Keyed {
-    std::int64_t order = 0;
-    NodeValue value;
-  };
-  std::map<std::string, Keyed> keyed_;
+  std::map<SharedText, Keyed> keyed_;
+  std::map<std::vector<StringId>, Keyed> stacks_;  // by the names of their frames
   std::int64_t total_ = 0;
   std::int64_t unfiltered_ = 0;
   std::int64_t total_abs_ = 0;
