@@ -122,6 +122,14 @@ DatabaseFile::DatabaseFile(DatabaseFile&&) noexcept = default;
 DatabaseFile::~DatabaseFile() = default;
 
 Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
+  auto copy = CopyToScratch(in, limits);
+  if (!copy && copy.error().code == ErrorCode::kOutput) {
+    copy.error().code = ErrorCode::kLimit;  // the machine's: no output is at fault
+  }
+  return copy;
+}
+
+Result<DatabaseFile> DatabaseFile::CopyToScratch(ByteWindow& in, const Limits& limits) {
   MEMTOOL_TRY(sqlite::LoadSqlite());
   auto file = ScratchFile::Make();
   MEMTOOL_TRY(file);
@@ -134,7 +142,8 @@ Result<DatabaseFile> DatabaseFile::Copy(ByteWindow& in, const Limits& limits) {
   sqlite::Database db(opened);
   file->Unlink();
   if (status != SQLITE_OK) {
-    return Fail(ErrorCode::kOutput, "SQLite: " + sqlite::GetMessage(db.get()));
+    return Fail(ErrorCode::kLimit, "its copy: SQLite: " + sqlite::GetMessage(db.get()),
+                "TMPDIR names another folder for it");
   }
   const auto size = CopyTo(*file, in);
   MEMTOOL_TRY(size);

@@ -38,7 +38,7 @@ class TableScan {
 
 class DatabaseFile {
  public:
-  // Reads `in` to its end. Errors: kMalformed, kTruncated for what is no database; kOutput when it
+  // Reads `in` to its end. Errors: kMalformed, kTruncated for what is no database; kLimit when it
   // cannot be copied.
   static Result<DatabaseFile> Copy(ByteWindow& in, const Limits& limits);
 
@@ -49,6 +49,7 @@ class DatabaseFile {
 
  private:
   struct Work;
+  static Result<DatabaseFile> CopyToScratch(ByteWindow& in, const Limits& limits);
   DatabaseFile(sqlite::Database db, std::unique_ptr<Work> work, const Limits& limits);
 
   std::unique_ptr<Work> work_;  // outlives the database, which refers to it

@@ -19,7 +19,8 @@ std::string GetMessage(sqlite3* db) {
     return "out of memory";
   }
   // SQLite keeps the system's reason for some failures only; errno has it for the others.
-  const bool system = (api::sqlite3_errcode(db) & 0xff) == SQLITE_IOERR;
+  const int code = api::sqlite3_errcode(db) & 0xff;
+  const bool system = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
   const int kept = system ? api::sqlite3_system_errno(db) : 0;
   const int number = system && kept == 0 ? errno : kept;
   return number == 0 ? std::string(api::sqlite3_errmsg(db))

@@ -8,6 +8,7 @@ outgrows it. Other ways in which a group may be told (nested ones, Slurm's, a co
 which only the program believes in.
 """
 import argparse
+import functools
 import gzip
 import os
 import re
@@ -256,6 +257,22 @@ def without_threads(memtool, files, folder):
     return faults
 
 
+# --- Descriptors ----------------------------------------------------------------------------------------------------------
+def without_descriptors(memtool):
+    """-> faults: with too few of them an input cannot be read, which is no fault of an output"""
+    faults = []
+    path = Path(__file__).resolve().parents[2] / "testdata/nsys/small.sqlite"
+    wanted = Answer([memtool, "info", path])
+    for most in range(3, 12):
+        limit = functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (most, most))
+        if Answer([memtool, "--version"], limit).code:
+            continue  # the loader needs as many
+        answer = Answer([memtool, "info", path], limit)
+        if answer.code != 3 and (answer.code, answer.out) != (wanted.code, wanted.out):
+            faults.append(f"info with {most} descriptors: {answer.code}: {answer.said}")
+    return faults
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--memtool", required=True)
@@ -273,6 +290,7 @@ def main():
                 ("a group of 100 MiB", in_group(memtool, deep, small)),
                 ("groups as the system tells of them", told(memtool, deep, folder)),
                 ("address space", in_address_space(memtool, deep, small, folder)),
+                ("descriptors", without_descriptors(memtool)),
                 ("threads", without_threads(memtool, files, folder))):
             print(f"skipped: {what}: this machine does not let us" if faults is None else f"{what}: {len(faults)} failures")
             for fault in faults or ():
