@@ -105,7 +105,8 @@ def look(memtool, case, rules, found):
             if rule in sinks.RULES and not asked:
                 sinks.ask_all(it)
                 asked = True
-            reader = it.info().get("format", case.seed.group)
+            reader = it.info().get("format")
+            reader = reader if reader in answers.formats(it.memtool) else case.seed.group  # a container's word is an input
             try:
                 for kind, detail in rule(it):
                     found.add(rule, kind, reader, case, detail)
