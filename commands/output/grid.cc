@@ -4,11 +4,11 @@
 #include <utility>
 #include <variant>
 
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/utf8.h"
 #include "output/cut_names.h"
 #include "output/escape.h"
 #include "output/number_widths.h"
-#include "output/text/abridge.h"
 #include "output/text/colors.h"
 
 namespace memtool::commands {

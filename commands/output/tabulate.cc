@@ -1,8 +1,8 @@
 #include "output/tabulate.h"
 
 #include "memtool/profile/answers/write.h"
+#include "memtool/profile/base/abridge.h"
 #include "output/grid.h"
-#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

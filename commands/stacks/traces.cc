@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/command.h"
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/tabulate.h"
-#include "output/text/abridge.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/paths.h"
-#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

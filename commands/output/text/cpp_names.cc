@@ -5,8 +5,8 @@
 #include <cctype>
 #include <cstddef>
 
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/paths.h"
-#include "output/text/abridge.h"
 
 namespace memtool::commands {
 

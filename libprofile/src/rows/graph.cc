@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/once_per_text.h"
@@ -173,13 +174,16 @@ void DropRedundant(std::vector<Flow>& flows, CallGraph& calls, Graph& graph) {
       std::erase_if(flows, [&](const Flow& flow) { return calls.edges()[flow.row].removed; });
 }
 
+// Nobody sees more of a label; an input may give one of megabytes to each of its nodes.
+constexpr std::size_t kMaxTagBytes = 4096;
+
 std::string TagText(const View& view, LabelSetId labels) {
   std::vector<std::string> parts;
   const Recording& recording = view.recording();
   for (const Label& label : recording.Labels(labels)) {
     if (!label.numeric && view.ShowsKey(label.key)) {
-      parts.push_back(std::string(recording.Text(label.key)) + ":" +
-                      std::string(recording.Text(label.text)));
+      parts.push_back(Abridge(recording.Text(label.key), kMaxTagBytes) + ":" +
+                      Abridge(recording.Text(label.text), kMaxTagBytes));
     }
   }
   std::sort(parts.begin(), parts.end());

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace memtool::commands {
+namespace memtool {
 
 // The two ends of a text that is far longer than what is shown of it, with "…" between them: what
 // looks at every byte need not look at megabytes. Others as they are. `most`: bytes.
 std::string Abridge(std::string_view text, std::size_t most);
 
-}  // namespace memtool::commands
+}  // namespace memtool

@@ -1,6 +1,6 @@
-#include "output/text/abridge.h"
+#include "memtool/profile/base/abridge.h"
 
-namespace memtool::commands {
+namespace memtool {
 
 std::string Abridge(std::string_view text, std::size_t most) {
   if (text.size() <= most) {
@@ -20,4 +20,4 @@ std::string Abridge(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, head)) + "…" + std::string(text.substr(tail));
 }
 
-}  // namespace memtool::commands
+}  // namespace memtool
