@@ -16,6 +16,7 @@
 #include "memtool/profile/rows/table.h"
 #include "options/input_options.h"
 #include "output/escape.h"
+#include "output/text/visible_numbers.h"
 #include "rows/rows.h"
 #include "session/input_reader.h"
 
@@ -23,11 +24,15 @@ namespace memtool::commands {
 
 namespace {
 
-const char* ActionName(Action action) {
-  constexpr std::array<const char*, 12> kNames{
-      "alloc",        "free_requested", "free_completed", "segment_alloc",
-      "segment_free", "segment_map",    "segment_unmap",  "oom",
-      "adjust",       "mark",           "annotate",       "other"};
+constexpr VisibleView kColon = VisibleView::Own(":");
+
+VisibleView ActionName(Action action) {
+  constexpr auto kNames = std::to_array<VisibleView>(
+      {VisibleView::Own("alloc"), VisibleView::Own("free_requested"),
+       VisibleView::Own("free_completed"), VisibleView::Own("segment_alloc"),
+       VisibleView::Own("segment_free"), VisibleView::Own("segment_map"),
+       VisibleView::Own("segment_unmap"), VisibleView::Own("oom"), VisibleView::Own("adjust"),
+       VisibleView::Own("mark"), VisibleView::Own("annotate"), VisibleView::Own("other")});
   static_assert(kNames.size() == static_cast<std::size_t>(Action::kOther) + 1);
   return kNames[static_cast<std::size_t>(action)];
 }
@@ -67,11 +72,6 @@ class Dump {
 
  private:
   void Line(std::string_view text) { out_.Write(VisibleText(text).EndLine()); }
-  // What line_ holds.
-  void WriteLines() {
-    visible_.clear();
-    out_.Write(visible_.AppendLines({line_.data(), line_.size()}));
-  }
   // How many of so many records are printed.
   [[nodiscard]] std::size_t Printed(std::size_t count) const {
     return limit_ == 0 ? count : std::min(limit_, count);
@@ -126,59 +126,57 @@ class Dump {
       types += type.type == profile.default_type ? " [default]" : "";
     }
     Line(types + ":");
-    std::vector<std::string> labels(recording_.label_set_count());
+    std::vector<VisibleText> labels(recording_.label_set_count());
     const std::size_t printed = Printed(profile.size());
     for (std::size_t i = 0; i < printed; ++i) {
       Print(profile.stacks[i]);
       line_.clear();
-      line_.push_back(' ');
+      line_.AppendBlanks(1);
       for (const auto& column : profile.values) {
-        fmt::format_to(std::back_inserter(line_), FMT_COMPILE(" {:>12}"), column[i]);
+        AppendNumbers(line_, FMT_COMPILE(" {:>12}"), column[i]);
       }
-      line_.push_back(':');
+      line_.Append(kColon);
       for (const LocationId location : recording_.Stack(profile.stacks[i])) {
-        const fmt::format_int number(location.value() + 1);
-        line_.push_back(' ');
-        line_.append(number.data(), number.data() + number.size());
+        AppendNumbers(line_, FMT_COMPILE(" {}"), location.value() + 1);
       }
-      line_.push_back('\n');
+      line_.EndLine();
       const LabelSetId set = profile.label_sets[i];
       if (!recording_.Labels(set).empty()) {
-        std::string& text = labels[set.value()];
+        VisibleText& text = labels[set.value()];
         if (text.empty()) {
           text = LabelLines(set);
         }
-        line_.append(text);
+        line_.Append(text);
       }
-      WriteLines();
+      out_.Write(line_);
     }
     Rest("  ", printed, profile.size());
   }
 
   // Made once per label set, because samples share them.
-  [[nodiscard]] std::string LabelLines(LabelSetId set) const {
-    std::string lines;
+  [[nodiscard]] VisibleText LabelLines(LabelSetId set) const {
+    VisibleText lines;
     for (const Label& label : recording_.Labels(set)) {
       const std::string unit = Text(label.unit);
       const std::string value =
           label.numeric ? fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit)
                         : Text(label.text);
-      lines += fmt::format("      {}: {}\n", Text(label.key), value);
+      lines.Append(fmt::format("      {}: {}", Text(label.key), value)).EndLine();
     }
     return lines;
   }
 
   // Made once per stack, because events share them.
-  std::string_view StackText(StackId stack) {
+  VisibleView StackText(StackId stack) {
     if (!stack.valid()) {
       return {};
     }
     Print(stack);
     stack_texts_.resize(recording_.stack_count());
-    std::string& text = stack_texts_[stack.value()];
+    VisibleText& text = stack_texts_[stack.value()];
     if (text.empty()) {
       for (const LocationId location : recording_.Stack(stack)) {
-        fmt::format_to(std::back_inserter(text), " {}", location.value() + 1);
+        AppendNumbers(text, FMT_COMPILE(" {}"), location.value() + 1);
       }
     }
     return text;
@@ -199,20 +197,18 @@ class Dump {
         const Event& event = history.events[row];
         // By far the most lines of a history are these: composed in place, without copies.
         line_.clear();
-        const auto to = std::back_inserter(line_);
-        fmt::format_to(to, FMT_COMPILE("  {}: {} {:#x} size={}"), i, ActionName(event.action),
-                       event.key, event.size);
+        AppendNumbers(line_, FMT_COMPILE("  {}: "), i);
+        line_.Append(ActionName(event.action));
+        AppendNumbers(line_, FMT_COMPILE(" {:#x} size={}"), event.key, event.size);
         if (event.time != kNoTime) {
-          fmt::format_to(to, FMT_COMPILE(" t={}"), event.time);
+          AppendNumbers(line_, FMT_COMPILE(" t={}"), event.time);
         }
-        fmt::format_to(to, FMT_COMPILE(" stream={:#x}"), history.streams[event.stream]);
+        AppendNumbers(line_, FMT_COMPILE(" stream={:#x}"), history.streams[event.stream]);
         if (!history.labels.empty()) {
-          line_.append(LabelsText(history.labels[row]));
+          line_.Append(LabelsText(history.labels[row]));
         }
-        line_.push_back(':');
-        line_.append(StackText(event.stack));
-        line_.push_back('\n');
-        WriteLines();
+        line_.Append(kColon).Append(StackText(event.stack)).EndLine();
+        out_.Write(line_);
       }
       Rest("  ", printed, trace.event_count);
     }
@@ -235,13 +231,13 @@ class Dump {
       Line(fmt::format("  {:#x} size={} device={}{} {}{} pool=({}, {}):{}", segment.address,
                        segment.size, segment.device, segment.host ? " host" : "",
                        segment.small ? "small" : "large", segment.expandable ? " expandable" : "",
-                       segment.pool_owner, segment.pool_id, StackText(segment.stack)));
+                       segment.pool_owner, segment.pool_id, StackText(segment.stack).str()));
       const std::size_t blocks = Printed(segment.block_count);
       for (std::uint32_t i = 0; i < blocks; ++i) {
         const Block& block = state.blocks[segment.first_block + i];
         Line(fmt::format("    {:#x} size={} requested={} {}:{}", block.address, block.size,
                          block.requested, kStates[static_cast<std::size_t>(block.state)],
-                         StackText(block.stack)));
+                         StackText(block.stack).str()));
       }
       Rest("    ", blocks, segment.block_count);
     }
@@ -303,9 +299,8 @@ class Dump {
   std::vector<char> printed_stacks_;
   std::vector<char> printed_locations_;
   std::vector<char> printed_mappings_;
-  std::vector<std::string> stack_texts_;
-  fmt::memory_buffer line_;
-  VisibleText visible_;
+  std::vector<VisibleText> stack_texts_;
+  VisibleText line_;
 };
 
 class RawCommand final : public Command {

@@ -15,7 +15,7 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::string_view kGap = "   ";
+constexpr std::size_t kGap = 3;  // blanks
 constexpr std::size_t kNarrowestCell = 10;
 constexpr std::size_t kNarrowestOfAll = 4;  // where nothing else helps
 // What names and paths need at least, and their part of the terminal.
@@ -28,18 +28,6 @@ constexpr std::size_t kNarrowestWrap = 20;
 constexpr std::size_t kMaxNames = 2000;
 constexpr std::size_t kComfortableLines = 40;
 constexpr std::size_t kLinesIndent = 2;
-
-std::vector<std::string> Split(std::string_view text) {
-  std::vector<std::string> lines;
-  while (true) {
-    const std::size_t end = text.find('\n');
-    lines.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) {
-      return lines;
-    }
-    text.remove_prefix(end + 1);
-  }
-}
 
 // Lines below each other, from the second on indented.
 std::string Joined(const std::vector<std::string>& lines, std::size_t indent) {
@@ -74,44 +62,27 @@ std::vector<std::string> Broken(std::string_view line, std::size_t room) {
   return parts;
 }
 
-// Calls visit(line) for each line of a text, until it returns false.
-template <class Visit>
-void ForEachLine(std::string_view text, Visit visit) {
-  while (true) {
-    const std::size_t end = text.find('\n');
-    if (!visit(text.substr(0, end)) || end == std::string_view::npos) {
-      return;
-    }
-    text.remove_prefix(end + 1);
-  }
-}
-
 // The width of a cell of several lines, as far as other columns should give way to it.
-std::size_t LinesWidth(std::string_view text) {
+std::size_t LinesWidth(VisibleView text) {
   std::size_t width = 0;
-  ForEachLine(text, [&width](std::string_view line) {
-    width = std::max(width, DisplayWidth(line) + kLinesIndent);
-    return width < kComfortableLines;
-  });
+  for (auto line = text.TakeLine(); line && width < kComfortableLines; line = text.TakeLine()) {
+    width = std::max(width, DisplayWidth(line->str()) + kLinesIndent);
+  }
   return std::min(width, kComfortableLines);
-}
-
-bool LinesArePlain(std::string_view text) {
-  bool plain = true;
-  ForEachLine(text, [&plain](std::string_view line) {
-    return plain = line.size() <= kMaxCellWidth && IsPlain(line);
-  });
-  return plain;
 }
 
 // Each line of a text is made visible and cut on its own: the line breaks are ours, everything else
 // is not.
-std::string ShortLines(std::string_view text) {
-  std::vector<std::string> lines = Split(text);
-  for (std::string& line : lines) {
-    line = Shorten(EscapeText(line), kMaxCellWidth);
+void AppendShortLines(std::string_view text, VisibleText& out) {
+  while (true) {
+    const std::size_t end = text.find('\n');
+    out.Append(Shorten(EscapeText(text.substr(0, end)), kMaxCellWidth));
+    if (end == std::string_view::npos) {
+      return;
+    }
+    out.EndLine();
+    text.remove_prefix(end + 1);
   }
-  return Joined(lines, 0);
 }
 
 }  // namespace
@@ -133,7 +104,7 @@ struct Grid::Measured {
 };
 
 void Grid::MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured& measured,
-                       std::size_t& widest, std::string& room) const {
+                       std::size_t& widest, VisibleText& room) const {
   const Column& column = table_.columns[at];
   const bool named = style_.width > 0 && column.shrink && measured.names.size() < kMaxNames;
   const bool made = !std::holds_alternative<std::monostate>(cell);
@@ -141,10 +112,10 @@ void Grid::MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured
     return;
   }
   const Rendered rendered = Render(cell, at, unit, room);
-  measured.says = measured.says || !rendered.text.empty();
+  measured.says = measured.says || !rendered.text.str().empty();
   widest = std::max(widest, column.lines ? LinesWidth(rendered.text) : rendered.width);
   if (named) {
-    measured.names.emplace(rendered.text);
+    measured.names.emplace(rendered.text.str());
   }
 }
 
@@ -154,7 +125,7 @@ void Grid::Measure() {
   const std::vector<std::size_t> columns = shown_;
   std::vector<Measured> measured(columns.size());
   std::vector<std::size_t> widest(table_.columns.size());
-  std::string room;
+  VisibleText room;
   ForEachRow(
       table_, style_.limit,
       [&](const std::vector<Cell>& row) {
@@ -181,32 +152,35 @@ void Grid::Measure() {
 
 // Nearly all cells are short and plain: those are neither copied nor decoded.
 Grid::Rendered Grid::Render(const Cell& cell, std::size_t column, SizeUnit unit,
-                            std::string& room) const {
-  const auto* own = std::get_if<std::string>(&cell);
-  if (own == nullptr) {
-    room = CellText(cell, unit);
-  }
-  const std::string& text = own == nullptr ? room : *own;
-  if (text.size() <= kMaxCellWidth && IsPlain(text)) {
-    return {text, text.size()};
-  }
+                            VisibleText& room) const {
+  const auto* text = std::get_if<std::string>(&cell);
   const Column& style = table_.columns[column];
-  if (style.lines && column + 1 == table_.columns.size() && LinesArePlain(text)) {
-    return {text, 0};  // nothing stands behind it, so nobody asks how wide it is
+  const auto plain =
+      text != nullptr && text->size() <= kMaxCellWidth ? VisibleView::IfPlain(*text) : std::nullopt;
+  if (plain) {
+    return {*plain, text->size()};
   }
-  if (style.lines) {
-    room = ShortLines(text);
+  room.clear();
+  if (text == nullptr) {
+    room.Append(CellText(cell, unit));
+  } else if (style.lines) {
+    if (column + 1 == table_.columns.size()) {
+      if (const auto lines = VisibleView::IfPlainLines(*text, kMaxCellWidth)) {
+        return {*lines, 0};  // nothing stands behind it, so nobody asks how wide it is
+      }
+    }
+    AppendShortLines(*text, room);
+  } else if (style.wrap && !style.shrink) {
+    room.Append(*text);
   } else {
-    const bool whole = style.wrap && !style.shrink;
-    room =
-        whole ? EscapeText(text) : Shorten(EscapeText(Abridge(text, kMaxCellBytes)), kMaxCellWidth);
+    room.Append(Shorten(EscapeText(Abridge(*text, kMaxCellBytes)), kMaxCellWidth));
   }
-  return {room, DisplayWidth(room)};
+  return {room, DisplayWidth(room.str())};
 }
 
 // A column that wraps takes what the others leave, but needs some room.
 std::size_t Grid::TotalWidth(bool comfortable, std::size_t wrapped) const {
-  std::size_t total = shown_.empty() ? 0 : kGap.size() * (shown_.size() - 1);
+  std::size_t total = shown_.empty() ? 0 : kGap * (shown_.size() - 1);
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     const std::size_t wanted = ColumnAt(i).room > 0 ? ColumnAt(i).room
                                : ColumnAt(i).path
@@ -308,38 +282,36 @@ int Grid::GetColor(std::size_t shown, const std::vector<Cell>& row, std::size_t 
   return up ? kGrew : down ? kShrank : kNoColor;
 }
 
-// A cell in its place; `used` cells of the line come before it.
-std::string Grid::CellAt(std::size_t shown, std::string_view text, std::size_t used) const {
+void Grid::AppendCell(std::size_t shown, VisibleView text, std::size_t used,
+                      VisibleText& line) const {
   const auto room_after = [this](std::size_t cells) {
     return style_.width > cells + kNarrowestWrap ? style_.width - cells : kNarrowestWrap;
   };
   if (Wraps(shown) && style_.width > 0) {
-    const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+    const std::size_t indent = std::min(text.str().find_first_not_of(' '), text.str().size());
     const std::size_t room = room_after(used + indent);
     std::vector<std::string> lines;
-    for (const std::string& line : WrapText(text.substr(indent), room)) {
-      for (std::string& part : Broken(line, room)) {
+    for (const std::string& each : WrapText(text.str().substr(indent), room)) {
+      for (std::string& part : Broken(each, room)) {
         lines.push_back(std::move(part));
       }
     }
-    return std::string(indent, ' ') + Joined(lines, used + indent);
-  }
-  if (ColumnAt(shown).lines) {
-    const std::string between = "\n" + std::string(used + kLinesIndent, ' ');
-    std::string joined;
+    line.AppendBlanks(indent).AppendLines(Joined(lines, used + indent));
+  } else if (ColumnAt(shown).lines) {
     bool first = true;
-    ForEachLine(text, [&](std::string_view line) {
-      joined += std::exchange(first, false) ? std::string_view() : between;
-      if (style_.width > 0) {
-        joined += Shorten(line, room_after(used + kLinesIndent));
-      } else {
-        joined += line;
+    while (const auto each = text.TakeLine()) {
+      if (!std::exchange(first, false)) {
+        line.EndLine().AppendBlanks(used + kLinesIndent);
       }
-      return true;
-    });
-    return joined;
+      if (style_.width > 0) {
+        line.Append(Shorten(each->str(), room_after(used + kLinesIndent)));
+      } else {
+        line.Append(*each);
+      }
+    }
+  } else {
+    line.Append(text);
   }
-  return std::string(text);
 }
 
 void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
@@ -347,16 +319,20 @@ void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& c
   line.clear();
   std::size_t used = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    line.Append(i > 0 ? kGap : "");
-    used += i > 0 ? kGap.size() : 0;
+    line.AppendBlanks(i > 0 ? kGap : 0);
+    used += i > 0 ? kGap : 0;
     const auto& [text, width] = cells[i];
     const bool open = Wraps(i) || ColumnAt(i).lines;
     const std::size_t pad = !open && widths_[i] > width ? widths_[i] - width : 0;
     line.AppendBlanks(ColumnAt(i).left ? 0 : pad);
-    if (open) {
-      line.AppendLines(CellAt(i, text, used), colors[i]);
-    } else {
+    if (!open) {
       line.Append(text, colors[i]);
+    } else if (colors[i] == kNoColor) {
+      AppendCell(i, text, used, line);
+    } else {
+      VisibleText cell;
+      AppendCell(i, text, used, cell);
+      line.Append(cell, colors[i]);
     }
     line.AppendBlanks(ColumnAt(i).left ? pad : 0);
     used += std::max(width, widths_[i]);
@@ -365,35 +341,35 @@ void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& c
 }
 
 VisibleText Grid::Header() const {
-  std::vector<std::string> texts;
+  std::vector<VisibleText> texts;
   texts.reserve(shown_.size());
   for (std::size_t i = 0; i < shown_.size(); ++i) {
     const std::string title(ColumnAt(i).title);
-    texts.push_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
+    texts.emplace_back(MayCut(i) && style_.width > 0 ? Shorten(title, widths_[i]) : title);
   }
   std::vector<Rendered> cells;
   cells.reserve(texts.size());
-  for (const std::string& text : texts) {
-    cells.push_back({text, DisplayWidth(text)});
+  for (const VisibleText& text : texts) {
+    cells.push_back({text, DisplayWidth(text.str())});
   }
   VisibleText header;
   Compose(cells, std::vector<int>(shown_.size(), kNoColor), header);
   return style_.color ? VisibleText().AppendBold(header).EndLine() : header.EndLine();
 }
 
-Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, std::string& room) const {
+Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, VisibleText& room) const {
   if (!MayCut(shown) || rendered.width <= widths_[shown]) {
     return rendered;
   }
-  const std::string text(rendered.text);
+  const std::string text(rendered.text.str());
   const auto found = cut_[shown].find(text);
   if (found != cut_[shown].end()) {
-    room = found->second;
+    room = VisibleText(found->second);
   } else {
-    room =
-        ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0) : Shorten(text, widths_[shown]);
+    room = VisibleText(ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0)
+                                            : Shorten(text, widths_[shown]));
   }
-  return {room, DisplayWidth(room)};
+  return {room, DisplayWidth(room.str())};
 }
 
 void Grid::Write(Sink& out) const {
@@ -401,7 +377,7 @@ void Grid::Write(Sink& out) const {
     return;
   }
   out.Write(Header());
-  std::vector<std::string> rooms(shown_.size());
+  std::vector<VisibleText> rooms(shown_.size());
   std::vector<Rendered> cells(shown_.size());
   std::vector<int> colors(shown_.size(), kNoColor);
   VisibleText line;

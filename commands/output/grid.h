@@ -35,7 +35,7 @@ class Grid {
   // `at`: the table's column, `widest`: its widest cell so far. `room`: for a text that has to be
   // made.
   void MeasureCell(const Cell& cell, std::size_t at, SizeUnit unit, Measured& measured,
-                   std::size_t& widest, std::string& room) const;
+                   std::size_t& widest, VisibleText& room) const;
   void Fit(std::size_t terminal);
   // Leaves out columns until the others have room; true when there were any.
   bool DropForWidth(std::size_t terminal);
@@ -49,11 +49,11 @@ class Grid {
   }
   // What a cell says; the text may be that of the cell itself.
   struct Rendered {
-    std::string_view text;
+    VisibleView text;
     std::size_t width = 0;
   };
-  [[nodiscard]] std::string CellAt(std::size_t shown, std::string_view text,
-                                   std::size_t used) const;
+  // A cell that may take several lines; `used` cells of the line come before it.
+  void AppendCell(std::size_t shown, VisibleView text, std::size_t used, VisibleText& line) const;
   // What the shown columns need; `comfortable`: when those that may shrink do so as far as is
   // pleasant. A column that wraps needs at most `wrapped`.
   [[nodiscard]] std::size_t TotalWidth(bool comfortable, std::size_t wrapped) const;
@@ -62,11 +62,11 @@ class Grid {
   }
   // Before it is cut to the width of its column. `room`: for a text that has to be made.
   [[nodiscard]] Rendered Render(const Cell& cell, std::size_t column, SizeUnit unit,
-                                std::string& room) const;
+                                VisibleText& room) const;
   [[nodiscard]] VisibleText Header() const;
   // A cell's text, cut where its column had to shrink.
   [[nodiscard]] Rendered Fitting(std::size_t shown, const Rendered& rendered,
-                                 std::string& room) const;
+                                 VisibleText& room) const;
   // Replaces `line` with cells in their places.
   void Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
                VisibleText& line) const;

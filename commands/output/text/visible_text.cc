@@ -14,33 +14,74 @@ std::string ColorCode(int color) {
 
 }  // namespace
 
+VisibleView::VisibleView(const VisibleText& text) : text_(text.str()) {}
+
+std::optional<VisibleView> VisibleView::IfPlain(std::string_view text) {
+  return IsPlain(text) ? std::optional(VisibleView(text)) : std::nullopt;
+}
+
+std::optional<VisibleView> VisibleView::IfPlainLines(std::string_view text, std::size_t most) {
+  VisibleView lines(text);
+  const VisibleView whole = lines;
+  while (const auto line = lines.TakeLine()) {
+    if (line->str().size() > most || !IsPlain(line->str())) {
+      return std::nullopt;
+    }
+  }
+  return whole;
+}
+
+std::optional<VisibleView> VisibleView::TakeLine() {
+  if (taken_) {
+    return std::nullopt;
+  }
+  const std::size_t end = text_.find('\n');
+  const VisibleView line(text_.substr(0, end));
+  taken_ = end == std::string_view::npos;
+  text_.remove_prefix(taken_ ? text_.size() : end + 1);
+  return line;
+}
+
 VisibleText VisibleText::Lines(std::string_view text) {
   return VisibleText().AppendLines(text);
 }
 
 VisibleText& VisibleText::Append(std::string_view text, int color) {
-  const bool colored = color != kNoColor && !text.empty();
-  text_ += colored ? ColorCode(color) : "";
+  if (color == kNoColor || text.empty()) {
+    AppendEscaped(text_, text);
+    return *this;
+  }
+  text_ += ColorCode(color);
   AppendEscaped(text_, text);
-  text_ += colored ? kPlain : "";
+  text_ += kPlain;
   return *this;
 }
 
-VisibleText& VisibleText::Append(const VisibleText& text) {
-  text_ += text.text_;
+VisibleText& VisibleText::Append(VisibleView text, int color) {
+  const bool colored = color != kNoColor && !text.str().empty();
+  if (colored) {
+    text_ += ColorCode(color);
+  }
+  text_ += text.str();
+  if (colored) {
+    text_ += kPlain;
+  }
   return *this;
 }
 
 VisibleText& VisibleText::AppendLines(std::string_view text, int color) {
-  const bool colored = color != kNoColor && !text.empty();
-  text_ += colored ? ColorCode(color) : "";
+  if (color != kNoColor && !text.empty()) {
+    text_ += ColorCode(color);
+    AppendLines(text);
+    text_ += kPlain;
+    return *this;
+  }
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     AppendEscaped(text_, text.substr(0, end));
     text_ += '\n';
     text.remove_prefix(end + 1);
   }
   AppendEscaped(text_, text);
-  text_ += colored ? kPlain : "";
   return *this;
 }
 

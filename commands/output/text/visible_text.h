@@ -3,12 +3,38 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "output/text/colors.h"
 
 namespace memtool::commands {
+
+class VisibleText;
+
+// A part of such a text, or one that needs no escapes; it is another's.
+class VisibleView {
+ public:
+  VisibleView() = default;
+  VisibleView(const VisibleText& text);  // NOLINT
+  // Words of this program.
+  static consteval VisibleView Own(const char* text) { return VisibleView(std::string_view(text)); }
+  // None where an escape, or a look at more than ASCII, is needed.
+  static std::optional<VisibleView> IfPlain(std::string_view text);
+  // The same for lines of at most `most` bytes.
+  static std::optional<VisibleView> IfPlainLines(std::string_view text, std::size_t most);
+
+  [[nodiscard]] std::string_view str() const { return text_; }
+  // The first line; what is behind its break stays, or nothing.
+  std::optional<VisibleView> TakeLine();
+
+ private:
+  explicit constexpr VisibleView(std::string_view text) : text_(text) {}
+
+  std::string_view text_;
+  bool taken_ = false;  // the last line
+};
 
 class VisibleText {
  public:
@@ -18,7 +44,7 @@ class VisibleText {
 
   // As EscapeText makes it; what went through that already stays as it is.
   VisibleText& Append(std::string_view text, int color = kNoColor);
-  VisibleText& Append(const VisibleText& text);
+  VisibleText& Append(VisibleView text, int color = kNoColor);
   // Line breaks stay.
   VisibleText& AppendLines(std::string_view text, int color = kNoColor);
   VisibleText& AppendBold(const VisibleText& text);
@@ -32,6 +58,9 @@ class VisibleText {
   void clear() { text_.clear(); }
   [[nodiscard]] bool empty() const { return text_.empty(); }
   [[nodiscard]] const std::string& str() const { return text_; }
+  // visible_numbers.h
+  template <class Format, class... Numbers>
+  friend void AppendNumbers(VisibleText& text, const Format& format, Numbers... numbers);
   friend bool operator==(const VisibleText&, const VisibleText&) = default;
 
  private:

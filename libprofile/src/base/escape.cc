@@ -58,21 +58,36 @@ void AppendVisible(std::string& out, std::uint32_t c) {
   }
 }
 
+// Eight bytes, as a high bit that is set in at least one of them unless all are visible ASCII:
+// those from 0x80 have it, 0x7f plus 1, and what is below 0x20 minus 0x20. Where all are visible,
+// nothing is carried from one byte to the next.
+std::uint64_t HighBits(const char* bytes) {
+  constexpr std::uint64_t kEach = 0x0101010101010101U;
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  return word | (word + kEach) | (word - 0x20 * kEach);
+}
+
 // How many bytes from the first on are visible ASCII.
 std::size_t PlainPrefix(std::string_view bytes) {
-  constexpr std::uint64_t kEach = 0x0101010101010101U;
-  constexpr std::uint64_t kHighBits = 0x80 * kEach;
+  constexpr std::uint64_t kHigh = 0x8080808080808080U;
+  constexpr std::size_t kWord = sizeof kHigh;
+  const char* const data = bytes.data();
   std::size_t at = 0;
-  // Eight at a time: a high bit is set in a byte from 0x80, in 0x7f plus 1 and in what is below
-  // 0x20 minus 0x20. Where all are plain, nothing is carried from one byte to the next.
-  for (; bytes.size() - at >= sizeof kEach; at += sizeof kEach) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-    if (((word | (word + kEach) | (word - 0x20 * kEach)) & kHighBits) != 0) {
-      break;
-    }
+  while (bytes.size() - at >= 4 * kWord &&
+         ((HighBits(data + at) | HighBits(data + at + kWord) | HighBits(data + at + 2 * kWord) |
+           HighBits(data + at + 3 * kWord)) &
+          kHigh) == 0) {
+    at += 4 * kWord;
   }
-  while (at < bytes.size() && bytes[at] >= 0x20 && bytes[at] < 0x7f) {
+  while (bytes.size() - at >= kWord && (HighBits(data + at) & kHigh) == 0) {
+    at += kWord;
+  }
+  // The last bytes, with some of those before them.
+  if (at > 0 && bytes.size() - at < kWord && (HighBits(data + bytes.size() - kWord) & kHigh) == 0) {
+    return bytes.size();
+  }
+  while (at < bytes.size() && data[at] >= 0x20 && data[at] < 0x7f) {
     ++at;
   }
   return at;
