@@ -21,6 +21,7 @@ struct MakeObject {
     return std::isfinite(value) ? py::object(py::float_(value)) : py::object(py::none());
   }
   py::object operator()(const std::string& text) const { return ToStr(text); }
+  py::object operator()(const SharedText& text) const { return ToStr(text.str()); }
   py::object operator()(const Value::List& list) const {
     py::list made;
     for (const Value& value : list) {

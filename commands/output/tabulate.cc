@@ -42,6 +42,7 @@ Cell MakeCell(const Value& value, Unit unit, bool bytes, bool sign) {
     }
     Cell operator()(double ratio) const { return Percent{ratio, sign}; }
     Cell operator()(const std::string& text) const { return text; }
+    Cell operator()(const SharedText& text) const { return Abridge(text, kMaxCellBytes); }
     Cell operator()(const Value::List& list) const { return ToJson(list); }
     Cell operator()(const Value::Object& object) const { return ToJson(object); }
   };

@@ -19,8 +19,8 @@ namespace memtool::commands {
 
 namespace {
 
-tl::unexpected<Error> Failed(std::string message) {
-  return Fail(ErrorCode::kOutput, std::move(message),
+tl::unexpected<Error> Failed(std::string message, ErrorCode code = ErrorCode::kOutput) {
+  return Fail(code, std::move(message),
               "memtool dot writes the graph without laying it out");
 }
 
@@ -107,7 +107,8 @@ Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
     return Failed(
         fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
                     "--edgecount",
-                    limit.count() / 1000));
+                    limit.count() / 1000),
+        ErrorCode::kLimit);
   }
   if (failed != 0) {
     return Failed("what dot drew cannot be read: " + std::generic_category().message(failed));

@@ -44,6 +44,7 @@ struct PutValue {
     }
   }
   void operator()(const std::string& text) const { PutText(json, text); }
+  void operator()(const SharedText& text) const { PutText(json, text.str()); }
   void operator()(const Value::List& list) const {
     json.StartArray();
     for (const Value& value : list) {
@@ -160,6 +161,7 @@ struct CsvCell {
       fmt::format_to(std::back_inserter(line), FMT_COMPILE("{}"), value);
     }
   }
+  void operator()(const SharedText& text) const { (*this)(text.str()); }
   void operator()(const std::string& text) const {
     // Nearly all texts: letters, digits and what is harmless everywhere but at the beginning.
     const bool as_is = IsPlain(text) &&

@@ -7,6 +7,8 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
+#include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
@@ -25,21 +27,8 @@ constexpr std::size_t kMaxRowBytes = std::size_t{44} << 10U;
 constexpr std::size_t kBytesOfFigures = 80;
 
 // At most: what is no plain text may become \uXXXX.
-std::size_t WrittenSize(const std::string& text) {
+std::size_t WrittenSize(std::string_view text) {
   return IsPlain(text) ? text.size() : 6 * text.size();
-}
-
-// How many of the first rows a digest has room for.
-std::size_t FittingRows(const std::vector<DigestRow>& rows) {
-  std::size_t bytes = 0;
-  std::size_t count = 0;
-  for (; count < std::min(rows.size(), kMaxDigestRows); ++count) {
-    bytes += WrittenSize(rows[count].name) + WrittenSize(rows[count].file) + kBytesOfFigures;
-    if (bytes > kMaxRowBytes) {
-      break;
-    }
-  }
-  return count;
 }
 
 // Rows of both moments, joined by what they stand for.
@@ -48,9 +37,9 @@ class RowTable {
   Result<void> Add(const Selection& selection, std::int64_t DigestRow::*figure) {
     Tabulator table(By{}, space_);
     table.Add(MakeInput(selection));
-    for (Row& row : table.Rows(SortBy::kFlat)) {
+    for (const Row& row : table.Rows(SortBy::kFlat)) {
       if (row.value.flat != 0) {
-        DigestRow& known = rows_[{ToUtf8(row.name), ToUtf8(row.file)}];
+        DigestRow& known = rows_[{Intern(row.name), Intern(row.file)}];
         known.*figure = SaturatingAdd(known.*figure, row.value.flat);
       }
     }
@@ -58,32 +47,59 @@ class RowTable {
   }
 
   void MoveTo(Digest& digest) && {
-    std::vector<DigestRow> rows;
+    using Named = std::pair<const Key, DigestRow>;
+    std::vector<Named*> rows;
     rows.reserve(rows_.size());
-    for (auto& [key, row] : rows_) {
-      row.name = key.first;
-      row.file = key.second;
-      rows.push_back(std::move(row));
+    for (Named& row : rows_) {
+      rows.push_back(&row);
     }
-    const auto size = [](const DigestRow& row) {
-      return std::max(Magnitude(row.peak), Magnitude(row.end));
+    const auto size = [](const Named& row) {
+      return std::max(Magnitude(row.second.peak), Magnitude(row.second.end));
     };
-    std::stable_sort(rows.begin(), rows.end(),
-                     [size](const DigestRow& a, const DigestRow& b) { return size(a) > size(b); });
-    const std::size_t kept = FittingRows(rows);
-    for (std::size_t i = kept; i < rows.size(); ++i) {
-      ++digest.cut_rows;
-      digest.cut_peak = SaturatingAdd(digest.cut_peak, rows[i].peak);
-      digest.cut_end = SaturatingAdd(digest.cut_end, rows[i].end);
-      digest.cut_largest = std::max(digest.cut_largest, size(rows[i]));
+    std::stable_sort(rows.begin(), rows.end(), [&](const Named* a, const Named* b) {
+      return size(*a) != size(*b) ? size(*a) > size(*b) : Heads(a->first) < Heads(b->first);
+    });
+    std::size_t bytes = 0;
+    for (const Named* row : rows) {
+      const std::string_view name = texts_[row->first.first];
+      const std::string_view file = texts_[row->first.second];
+      if (digest.cut_rows == 0 && digest.rows.size() < kMaxDigestRows) {
+        bytes += WrittenSize(name) + WrittenSize(file) + kBytesOfFigures;
+      }
+      if (digest.cut_rows == 0 && digest.rows.size() < kMaxDigestRows && bytes <= kMaxRowBytes) {
+        digest.rows.push_back(row->second);
+        digest.rows.back().name = name;
+        digest.rows.back().file = file;
+      } else {
+        ++digest.cut_rows;
+        digest.cut_peak = SaturatingAdd(digest.cut_peak, row->second.peak);
+        digest.cut_end = SaturatingAdd(digest.cut_end, row->second.end);
+        digest.cut_largest = std::max(digest.cut_largest, size(*row));
+      }
     }
-    rows.resize(kept);
-    digest.rows = std::move(rows);
   }
 
  private:
+  using Key = std::pair<StringId, StringId>;
+
+  // As UTF-8; rows share their texts.
+  StringId Intern(const SharedText& text) {
+    const auto [known, added] = ids_.try_emplace(text.identity());
+    if (added) {
+      known->second = {text, texts_.Intern(ToUtf8(text))};
+    }
+    return known->second.second;
+  }
+  // Which of two rows of one size comes first.
+  [[nodiscard]] std::pair<std::string_view, std::string_view> Heads(const Key& key) const {
+    constexpr std::size_t kHead = 4096;
+    return {texts_[key.first].substr(0, kHead), texts_[key.second].substr(0, kHead)};
+  }
+
   NodeSpace space_;
-  std::map<std::pair<std::string, std::string>, DigestRow> rows_;
+  StringTable texts_;
+  KeyMap<std::uintptr_t, std::pair<SharedText, StringId>> ids_;  // identities last as texts do
+  std::map<Key, DigestRow> rows_;
 };
 
 std::int64_t TimeAt(std::span<const Event> events, std::int64_t event) {

@@ -155,6 +155,9 @@ struct ColumnBuilder::Impl {
           column.unit == Unit::kAddress ? AddressIn(*text) : std::optional<std::uint64_t>();
       return address ? Put<AddressNumbers>(*address) : Put<AnswerColumn::Words>(*text);
     }
+    if (const auto* text = std::get_if<SharedText>(&value.data())) {
+      return Put<AnswerColumn::Words>(text->str());
+    }
     return Put<Values>(value);
   }
 

@@ -19,9 +19,10 @@ class Value {
  public:
   using List = std::vector<Value>;
   using Object = std::vector<std::pair<std::string, Value>>;  // keys in the order of writing
-  // monostate = null: unknown, or not applicable. Text is bytes, of any encoding.
-  using Data =
-      Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>;
+  // monostate = null: unknown, or not applicable. Text is bytes, of any encoding; that of rows stays
+  // shared.
+  using Data = Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                       SharedText, List, Object>;
 
   Value() = default;
   Value(bool value) : data_(value) {}  // NOLINT
@@ -30,7 +31,7 @@ class Value {
   Value(double value) : data_(value) {}                         // NOLINT
   Value(std::string value) : data_(std::move(value)) {}         // NOLINT
   Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
-  Value(const SharedText& value) : data_(value.str()) {}        // NOLINT
+  Value(SharedText value) : data_(std::move(value)) {}          // NOLINT
   Value(const char* value) : data_(std::string(value)) {}       // NOLINT
   Value(List value) : data_(std::move(value)) {}                // NOLINT
   Value(Object value) : data_(std::move(value)) {}              // NOLINT

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,11 @@ class SharedText {
   }
   // Joined names are not kept.
   [[nodiscard]] std::string str() const;
+  [[nodiscard]] const char* c_str() const { return empty() ? "" : view().data(); }
+  // Equal for copies of one text; what it is of texts that were made apart is not said.
+  [[nodiscard]] std::uintptr_t identity() const {
+    return reinterpret_cast<std::uintptr_t>(text_.get());
+  }
   [[nodiscard]] bool empty() const { return text_ == nullptr; }
 
   friend bool operator==(const SharedText& a, const SharedText& b) { return (a <=> b) == 0; }
