@@ -104,9 +104,8 @@ struct Row {
   void (*replay)(const void*);
 };
 
-using enum When;
 constexpr Row kRows[] = {
-#define MEMTOOL_CUPTI(name, id, when) {id, when, &Replay<&name>::Call},
+#define MEMTOOL_CUPTI(name, id, when) {id, When::when, &Replay<&(name)>::Call},
 #include "cupti/functions.inc"
 #undef MEMTOOL_CUPTI
 };

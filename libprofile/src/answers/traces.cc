@@ -1,6 +1,7 @@
 #include "memtool/profile/answers/traces.h"
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstring>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/stack_sums.h"
@@ -81,9 +83,11 @@ std::string TraceRow::Folded() const {
 
 std::string TraceRow::Labels() const {
   std::string text;
+  bool key = true;
   for (const StringId word : WordsOf(*this)) {
-    text += text.empty() ? "" : " ";
+    text += key && !text.empty() ? " " : "";
     text += texts->words[word];
+    key = !key;
   }
   return text;
 }
@@ -117,26 +121,21 @@ std::vector<std::uint32_t> TracesMaker::GetStacks(const Selection& selection) {
 // Per label set: the labels that are shown.
 std::vector<StringId> TracesMaker::MakeLabels(const View& view) {
   const Recording& recording = view.recording();
-  RowMap word_of;  // key and text of a label → row of words
-  const auto intern = [&](const Label& label) {
-    if (label.numeric) {
-      return texts_->words.Intern(LabelText(recording, label)).value();
-    }
-    const std::uint64_t key = std::uint64_t{label.key.value()} << 32U | label.text.value();
-    std::uint32_t word = word_of.Get(key);
-    if (word == RowMap::kNone) {
-      word = texts_->words.Intern(LabelText(recording, label)).value();
-      word_of.Put(key, word);
-    }
-    return word;
-  };
+  OncePerText key_of([&](StringId key) {
+    return texts_->words.Intern(std::string(recording.Text(key)) + "=").value();
+  });
+  OncePerText text_of(
+      [&](StringId text) { return texts_->words.Intern(recording.Text(text)).value(); });
   std::vector<StringId> labels;
   for (std::uint32_t set = 0; set < recording.label_set_count(); ++set) {
     std::string bytes;
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (view.ShowsKey(label.key)) {
-        const std::uint32_t word = intern(label);
-        bytes.append(reinterpret_cast<const char*>(&word), sizeof(word));
+        const std::array words{key_of(label.key),
+                               label.numeric
+                                   ? texts_->words.Intern(NumberText(recording, label)).value()
+                                   : text_of(label.text)};
+        bytes.append(reinterpret_cast<const char*>(words.data()), sizeof(words));
       }
     }
     labels.push_back(texts_->labels.Intern(bytes));

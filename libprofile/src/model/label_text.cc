@@ -4,13 +4,14 @@
 
 namespace memtool {
 
-std::string LabelText(const Recording& recording, const Label& label) {
-  std::string text = std::string(recording.Text(label.key)) + "=";
-  if (!label.numeric) {
-    return text + std::string(recording.Text(label.text));
-  }
+std::string NumberText(const Recording& recording, const Label& label) {
   const std::string_view unit = recording.Text(label.unit);
-  return text + fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
+  return fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
+}
+
+std::string LabelText(const Recording& recording, const Label& label) {
+  return std::string(recording.Text(label.key)) + "=" +
+         (label.numeric ? NumberText(recording, label) : std::string(recording.Text(label.text)));
 }
 
 std::string LabelText(const Recording& recording, LabelSetId labels) {

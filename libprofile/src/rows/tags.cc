@@ -1,27 +1,17 @@
 #include "memtool/profile/rows/tags.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/once_per_text.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
 
 namespace memtool {
-
-namespace {
-
-std::string NumberText(const Recording& recording, const Label& label) {
-  const std::string_view unit = recording.Text(label.unit);
-  return fmt::format("{}{}{}", label.number, unit.empty() ? "" : " ", unit);
-}
-
-}  // namespace
 
 void TagTable::Sum::Add(const Sum& other) {
   bytes = SaturatingAdd(bytes, other.bytes);

@@ -23,8 +23,8 @@ namespace memtool {
 struct TraceTexts {
   NodeSpace frames;                         // by name, file and line
   std::vector<std::vector<NodeId>> stacks;  // distinct; frames innermost first
-  StringTable words;                        // "device=cuda:0"
-  StringTable labels;                       // distinct; the bytes of StringIds of `words`
+  StringTable words;                        // "device=", "cuda:0"
+  StringTable labels;                       // distinct; the bytes of StringIds of `words`, in pairs
 };
 
 // Amounts are in the unit of the answer. Stacks are distinguished as the view shows them: what a

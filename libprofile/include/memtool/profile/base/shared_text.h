@@ -43,7 +43,7 @@ class SharedText {
   }
   [[nodiscard]] bool empty() const { return text_ == nullptr; }
 
-  friend bool operator==(const SharedText& a, const SharedText& b) { return (a <=> b) == 0; }
+  friend bool operator==(const SharedText& a, const SharedText& b) { return std::is_eq(a <=> b); }
   // Puts nothing together.
   friend std::strong_ordering operator<=>(const SharedText& a, const SharedText& b) {
     return a.text_ == b.text_ ? std::strong_ordering::equal : Compare(a, b, std::string::npos);

@@ -10,6 +10,8 @@ namespace memtool {
 
 // "cuda:0 buffer": all labels of a set in one text, for rows by tag.
 std::string LabelText(const Recording& recording, LabelSetId labels);
+// "8 bytes", of a label that is a number.
+std::string NumberText(const Recording& recording, const Label& label);
 // "device=cuda:0", "bytes=8 bytes"
 std::string LabelText(const Recording& recording, const Label& label);
 // Joins the values of one label key for a label frame or a row: "cuda:0", "4096 bytes".

@@ -1,6 +1,7 @@
 // Rows of a report: a profile's bytes split by function, line, file, label, size, input …
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -59,11 +60,11 @@ enum class SortBy : std::uint8_t { kFlat, kCum };
 // The order of rows of one size.
 template <class Named>
 bool ByName(const Named& a, const Named& b) {
-  if (const auto names = SharedText::CompareHeads(a.name, b.name); names != 0) {
-    return names < 0;
+  if (const auto names = SharedText::CompareHeads(a.name, b.name); std::is_neq(names)) {
+    return std::is_lt(names);
   }
   const auto files = SharedText::CompareHeads(a.file, b.file);
-  return files != 0 ? files < 0 : a.line < b.line;
+  return std::is_neq(files) ? std::is_lt(files) : a.line < b.line;
 }
 
 // Adds up inputs; rows of equal key are one row.
