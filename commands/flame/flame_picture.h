@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/flame.h"
+#include "output/text/visible_text.h"
 
 namespace memtool::commands {
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "output/plot/plot.h"
+#include "output/text/visible_text.h"
 
 namespace memtool::commands {
 
