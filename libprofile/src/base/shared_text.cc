@@ -82,8 +82,7 @@ std::string_view SharedText::JoinedOnce() const {
   return parts.joined;
 }
 
-std::strong_ordering SharedText::Compare(const SharedText& a, const SharedText& b,
-                                         std::size_t most) {
+int SharedText::Compare(const SharedText& a, const SharedText& b, std::size_t most) {
   Reader one(a);
   Reader other(b);
   Reader::PassEqual(one, other);
@@ -94,16 +93,16 @@ std::strong_ordering SharedText::Compare(const SharedText& a, const SharedText& 
     right = right.empty() ? other.Next().value_or(std::string_view{}) : right;
     const std::size_t size = std::min({left.size(), right.size(), most});
     if (size == 0) {
-      return left.size() <=> right.size();
+      return left.compare(right);  // one of them has ended
     }
     if (const int order = left.substr(0, size).compare(right.substr(0, size)); order != 0) {
-      return order <=> 0;
+      return order;
     }
     left.remove_prefix(size);
     right.remove_prefix(size);
     most -= size;
   }
-  return std::strong_ordering::equal;
+  return 0;
 }
 
 }  // namespace memtool

@@ -43,15 +43,19 @@ class SharedText {
   }
   [[nodiscard]] bool empty() const { return text_ == nullptr; }
 
-  friend bool operator==(const SharedText& a, const SharedText& b) { return std::is_eq(a <=> b); }
+  friend bool operator==(const SharedText& a, const SharedText& b) {
+    return a.text_ == b.text_ || Compare(a, b, std::string::npos) == 0;
+  }
   // Puts nothing together.
   friend std::strong_ordering operator<=>(const SharedText& a, const SharedText& b) {
-    return a.text_ == b.text_ ? std::strong_ordering::equal : Compare(a, b, std::string::npos);
+    return a.text_ == b.text_ ? std::strong_ordering::equal
+                              : Compare(a, b, std::string::npos) <=> 0;
   }
-  // Of their first 4 KiB, which is enough to sort rows: names may have megabytes in common.
-  static std::strong_ordering CompareHeads(const SharedText& a, const SharedText& b) {
+  // Of their first 4 KiB, which is enough to sort rows: names may have megabytes in common. As
+  // std::string_view::compare().
+  static int CompareHeads(const SharedText& a, const SharedText& b) {
     constexpr std::size_t kHead = 4096;
-    return a.text_ == b.text_ ? std::strong_ordering::equal : Compare(a, b, kHead);
+    return a.text_ == b.text_ ? 0 : Compare(a, b, kHead);
   }
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view> &&
                                               !std::is_same_v<T, SharedText>>>
@@ -68,7 +72,7 @@ class SharedText {
     std::shared_ptr<const Parts> parts{};  // null: `whole` is the text
   };
   [[nodiscard]] std::string_view JoinedOnce() const;
-  static std::strong_ordering Compare(const SharedText& a, const SharedText& b, std::size_t most);
+  static int Compare(const SharedText& a, const SharedText& b, std::size_t most);
 
   std::shared_ptr<const Text> text_;  // null: empty
 };

@@ -1,11 +1,11 @@
 // Rows of a report: a profile's bytes split by function, line, file, label, size, input …
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "memtool/profile/base/result.h"
@@ -60,11 +60,9 @@ enum class SortBy : std::uint8_t { kFlat, kCum };
 // The order of rows of one size.
 template <class Named>
 bool ByName(const Named& a, const Named& b) {
-  if (const auto names = SharedText::CompareHeads(a.name, b.name); std::is_neq(names)) {
-    return std::is_lt(names);
-  }
-  const auto files = SharedText::CompareHeads(a.file, b.file);
-  return std::is_neq(files) ? std::is_lt(files) : a.line < b.line;
+  const int names = SharedText::CompareHeads(a.name, b.name);
+  const int files = names != 0 ? 0 : SharedText::CompareHeads(a.file, b.file);
+  return std::tuple(names, files, a.line) < std::tuple(0, 0, b.line);
 }
 
 // Adds up inputs; rows of equal key are one row.
