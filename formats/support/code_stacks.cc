@@ -114,19 +114,19 @@ std::uint32_t CodeStacks::GetNode(std::uint32_t parent, std::uint32_t name) {
   const auto [it, added] = node_of_.emplace(std::uint64_t{parent} << 32U | name,
                                             static_cast<std::uint32_t>(nodes_.size()));
   if (added) {
-    nodes_.push_back({.parent = parent, .name = name, .stack = {}});
+    nodes_.push_back({.parent = parent, .name = name, .depth = nodes_[parent].depth + 1});
   }
   return it->second;
 }
 
 StackId CodeStacks::GetStack(std::uint32_t node) {
   if (node != 0 && !nodes_[node].stack.valid()) {
+    const std::uint64_t depth = nodes_[node].depth;
+    const std::uint64_t step = std::max<std::uint64_t>(1, depth_ / 2);
+    const std::uint64_t lost = depth > depth_ ? (depth - depth_ + step - 1) / step * step : 0;
+    cut_ += lost > 0 ? 1 : 0;
     std::vector<LocationId> locations;
-    for (std::uint32_t at = node; at != 0; at = nodes_[at].parent) {
-      if (locations.size() == depth_) {
-        ++cut_;
-        break;
-      }
+    for (std::uint32_t at = node; locations.size() + lost < depth; at = nodes_[at].parent) {
       locations.push_back(GetLocation(nodes_[at].name));
     }
     nodes_[node].stack = builder_.AddStack(locations);

@@ -48,11 +48,13 @@ class CodeStacks {
   struct Node {
     std::uint32_t parent = 0;
     std::uint32_t name = 0;
-    StackId stack;
+    std::uint32_t depth = 0;  // frames
+    StackId stack{};
   };
 
   // `spans` must outlive this. `place_of`: of a name. `depth`: deeper stacks lose their outermost
-  // frames.
+  // frames, by multiples of half of it: then stacks of about one depth begin with the same frame,
+  // and a tree of them is no larger than they are many.
   CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> spans,
              std::function<CodePlace(std::uint32_t)> place_of, std::uint64_t depth);
 
