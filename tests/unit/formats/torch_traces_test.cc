@@ -5,6 +5,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "memtool/profile/replay/replay.h"
 #include "support/files.h"
@@ -181,6 +182,29 @@ TEST(Kineto, ATraceWithoutMemoryEventsSaysHowToRecordThem) {
   EXPECT_THAT(ToString(recording.error()), HasSubstr("profile_memory=True"));
 }
 
+// An event more deeply inside than another: cut stacks begin with the same frame.
+TEST(Kineto, DeepStacksShareTheirOutermostFrame) {
+  constexpr int kDepth = 3000;
+  std::vector<std::string> nested;
+  for (int i = 0; i < kDepth; ++i) {
+    nested.push_back(
+        fmt::format(R"({{"ph":"X","cat":"cpu_op","name":"f{}","tid":5,"ts":{},"dur":{}}})", i, i,
+                    100000 - 2 * i));
+    nested.push_back(Memory(i + 0.5, i + 1, 2, 2));
+  }
+  const auto deep = LoadTrace(Trace(nested));
+  ASSERT_TRUE(deep) << ToString(deep.error());
+  const std::uint64_t limit = OpenOptions{}.limits.depth;
+  std::set<std::uint32_t> outermost;
+  for (const Event& event : deep->history->events) {
+    const auto stack = deep->Stack(event.stack);
+    ASSERT_FALSE(stack.empty());
+    EXPECT_LE(stack.size(), limit);
+    outermost.insert(stack.back().value());
+  }
+  EXPECT_EQ(outermost.size(), 1 + (kDepth - limit + limit / 2 - 1) / (limit / 2));
+}
+
 TEST(Kineto, HostileTraces) {
   std::vector<std::string> nested{Memory(900000, 1, 2, 2)};
   for (int i = 0; i < 50000; ++i) {
@@ -189,7 +213,10 @@ TEST(Kineto, HostileTraces) {
   }
   const auto deep = LoadTrace(Trace(nested));
   ASSERT_TRUE(deep) << ToString(deep.error());
-  EXPECT_EQ(deep->Stack(StackId(0U)).size(), OpenOptions{}.limits.depth);
+  // 50,000 frames: multiples of half the limit are left out.
+  const std::uint64_t limit = OpenOptions{}.limits.depth;
+  EXPECT_EQ(deep->Stack(StackId(0U)).size(),
+            50000 - (50000 - limit + limit / 2 - 1) / (limit / 2) * (limit / 2));
   EXPECT_FALSE(LoadTrace(R"({"schemaVersion":1,"traceEvents":)" + std::string(100000, '[')));
   std::string many;
   for (int i = 0; i < 300; ++i) {
