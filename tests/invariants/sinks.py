@@ -66,6 +66,8 @@ def statuses_are_documented(it):
             yield "end", f"`{result.words}` does not end"
         elif result.code < 0:
             yield "signal", f"`{result.words}` ends by signal {-result.code}"
+        elif result.code == 6 and b"dot needs more than" in result.err:
+            continue  # Graphviz was not done in time, on a machine that does much else
         elif result.code not in (0, 1, 2, 3, 4):
             yield f"status-{result.code}", f"`{result.words}` ends with {result.code}: {result.err[:200]!r}"
         elif result.code and not result.err and not (result.code == 1 and result.out):

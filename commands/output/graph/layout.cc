@@ -19,8 +19,9 @@ namespace memtool::commands {
 
 namespace {
 
-tl::unexpected<Error> Failed(std::string message, ErrorCode code = ErrorCode::kOutput) {
-  return Fail(code, std::move(message), "memtool dot writes the graph without laying it out");
+tl::unexpected<Error> Failed(std::string message) {
+  return Fail(ErrorCode::kOutput, std::move(message),
+              "memtool dot writes the graph without laying it out");
 }
 
 // The DOT text as a file without a name, so that dot can read it while we only read its answer.
@@ -103,10 +104,10 @@ Result<std::string> LayOut(std::string_view dot_text, const std::string& format,
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (failed == ETIMEDOUT) {
-    return Failed(fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
-                              "--edgecount",
-                              limit.count() / 1000),
-                  ErrorCode::kLimit);
+    return Failed(
+        fmt::format("dot needs more than {} s for this graph; lower --nodecount or "
+                    "--edgecount",
+                    limit.count() / 1000));
   }
   if (failed != 0) {
     return Failed("what dot drew cannot be read: " + std::generic_category().message(failed));
