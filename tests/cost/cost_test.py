@@ -56,7 +56,8 @@ def judged(cost, twin, size, twin_size, many=1, data=False):
     faults = []
     if cost.code < 0 or cost.code == INTERNAL_FAULT:
         faults.append(f"ends with {signal.Signals(-cost.code).name if cost.code < 0 else cost.code} after {cost.seconds:.1f} s")
-    refused = cost.code in INPUT_ERRORS and not cost.output
+    # Where its twin is refused as well, the question is: both are read before it is asked.
+    refused = cost.code in INPUT_ERRORS and not cost.output and twin.code not in INPUT_ERRORS
     bound = FREE_MEMORY + many * size * (MEMORY_PER_REFUSED_BYTE if refused else MEMORY_PER_BYTE)
     if cost.memory > bound and (refused or cost.memory > MAX_TIMES_MEMORY * scale * twin.memory):
         faults.append(f"{cost.memory / MIB:.0f} MiB of memory{' before it is refused' if refused else ''}, "
