@@ -19,8 +19,8 @@ class Value {
  public:
   using List = std::vector<Value>;
   using Object = std::vector<std::pair<std::string, Value>>;  // keys in the order of writing
-  // monostate = null: unknown, or not applicable. Text is bytes, of any encoding; that of rows stays
-  // shared.
+  // monostate = null: unknown, or not applicable. Text is bytes, of any encoding; that of rows
+  // stays shared.
   using Data = Variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
                        SharedText, List, Object>;
 
