@@ -38,7 +38,9 @@ TEST(VisibleText, LinesEndWithoutBlanks) {
 }
 
 template <class Text>
-concept TakenBySinks = requires(Sink& sink, const Text& text) { sink.Write(text); };
+concept TakenBySinks = requires(Sink& sink, const Text& text) {
+  sink.Write(text);
+};
 static_assert(TakenBySinks<VisibleText>);
 static_assert(!TakenBySinks<std::string> && !TakenBySinks<std::string_view> &&
               !TakenBySinks<const char*>);
