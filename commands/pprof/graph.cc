@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/row_map.h"
 #include "pprof/measure.h"
 #include "pprof/text/go_text.h"
@@ -208,16 +209,9 @@ NodeId NodeRows::Intern(const NodeInfo& info) {
   return it->second;
 }
 
-NodeTable::NodeTable(const Recording& recording, const NodeKey& key) {
-  for (const Location& location : recording.locations) {
-    AddLocation(recording, location, key);
-    begin_.push_back(static_cast<std::uint32_t>(rows_.size()));
-  }
-  names_.resize(nodes_.size());
-}
-
+template <class NameOf, class FileOf>
 void NodeTable::AddLocation(const Recording& recording, const Location& location,
-                            const NodeKey& key) {
+                            const NodeKey& key, NameOf& name_of, FileOf& file_of) {
   const std::uint64_t address = key.address ? location.address : 0;
   const StringId binary =
       strings_.Intern(location.mapping.valid()
@@ -231,19 +225,31 @@ void NodeTable::AddLocation(const Recording& recording, const Location& location
   inlined_ = inlined_ || frames.size() > 1;
   for (const Line& frame : frames) {
     const Function& function = recording.functions[frame.function.value()];
-    const std::string_view file = recording.Text(function.filename);
     NodeInfo node{.line = key.line ? frame.line : 0, .address = address};
     if (key.function) {
-      node.name = strings_.Intern(recording.Text(function.name));
+      node.name = name_of(function.name);
     }
-    if (key.file && !file.empty()) {
-      node.file = strings_.Intern(CleanPath(key.file_name ? key.file_name(file) : file));
+    if (key.file) {
+      node.file = file_of(function.filename);
     }
     if (key.binaries || node.name.value() == 0) {
       node.binary = binary;
       node.start_line = function.start_line;
     }
     rows_.push_back(nodes_.Intern(node));
+  }
+}
+
+NodeTable::NodeTable(const Recording& recording, const NodeKey& key) {
+  OncePerText name_of([&](StringId name) { return strings_.Intern(recording.Text(name)); });
+  OncePerText file_of([&](StringId id) {
+    const std::string_view file = recording.Text(id);
+    return file.empty() ? StringId(0U)
+                        : strings_.Intern(CleanPath(key.file_name ? key.file_name(file) : file));
+  });
+  for (const Location& location : recording.locations) {
+    AddLocation(recording, location, key, name_of, file_of);
+    begin_.push_back(static_cast<std::uint32_t>(rows_.size()));
   }
 }
 
@@ -254,28 +260,78 @@ std::uint32_t NodeTable::GetFunction(std::uint32_t row) {
   return functions_.Intern(node).value();
 }
 
-const std::string& NodeTable::Name(std::uint32_t row) const {
-  std::string& name = names_[row];
-  if (name.empty()) {
-    const NodeInfo& info = nodes_[NodeId(row)];
-    std::vector<std::string> parts;
+// A name in pieces, some of which it holds itself.
+class NodeTable::NameParts {
+ public:
+  NameParts(const NodeTable& table, const NodeInfo& info) {
     if (info.address != 0) {
-      parts.push_back(fmt::format("{:016x}", info.address));
+      address_ = fmt::format("{:016x}", info.address);
+      Add(address_);
     }
     if (info.name.value() != 0) {
-      parts.emplace_back(Text(info.name));
+      Add(table.Text(info.name));
     }
     if (info.line != 0) {
-      parts.push_back(fmt::format("{}:{}", Text(info.file), info.line));
+      line_ = fmt::format(":{}", info.line);
+      Add(table.Text(info.file));
+      parts_.emplace_back(line_);
     } else if (info.file.value() != 0) {
-      parts.emplace_back(Text(info.file));
+      Add(table.Text(info.file));
     } else if (info.name.value() == 0) {
-      parts.push_back(info.binary.value() != 0 ? "[" + BasePath(Text(info.binary)) + "]"
-                                               : "<unknown>");
+      binary_ =
+          info.binary.value() != 0 ? "[" + BasePath(table.Text(info.binary)) + "]" : "<unknown>";
+      Add(binary_);
     }
-    name = fmt::format("{}", fmt::join(parts, " "));
   }
-  return name;
+  NameParts(const NameParts&) = delete;
+  NameParts& operator=(const NameParts&) = delete;
+
+  [[nodiscard]] const std::vector<std::string_view>& all() const { return parts_; }
+
+ private:
+  void Add(std::string_view part) {
+    if (!parts_.empty()) {
+      parts_.emplace_back(" ");
+    }
+    parts_.push_back(part);
+  }
+
+  std::string address_;
+  std::string line_;
+  std::string binary_;
+  std::vector<std::string_view> parts_;
+};
+
+std::string NodeTable::Name(std::uint32_t row) const {
+  return fmt::format("{}", fmt::join(NameParts(*this, nodes_[NodeId(row)]).all(), ""));
+}
+
+int NodeTable::CompareNames(std::uint32_t a, std::uint32_t b) const {
+  const NameParts name_a(*this, nodes_[NodeId(a)]);
+  const NameParts name_b(*this, nodes_[NodeId(b)]);
+  auto next_a = name_a.all().begin();
+  auto next_b = name_b.all().begin();
+  std::string_view left;
+  std::string_view right;
+  while (true) {
+    while (left.empty() && next_a != name_a.all().end()) {
+      left = *next_a++;
+    }
+    while (right.empty() && next_b != name_b.all().end()) {
+      right = *next_b++;
+    }
+    const std::size_t size = std::min(left.size(), right.size());
+    if (size == 0) {
+      return left.compare(right);  // one of them has ended
+    }
+    const bool same = left.data() == right.data();  // one text of the table
+    if (const int order = same ? 0 : left.substr(0, size).compare(right.substr(0, size));
+        order != 0) {
+      return order;
+    }
+    left.remove_prefix(size);
+    right.remove_prefix(size);
+  }
 }
 
 std::int64_t Mean(const Weight& weight) {

@@ -71,7 +71,9 @@ class NodeTable {
     return std::span(rows_).subspan(begin, begin_[location.value() + 1] - begin);
   }
   // "ADDRESS NAME FILE:LINE", as far as known, as bytes.
-  [[nodiscard]] const std::string& Name(std::uint32_t row) const;
+  [[nodiscard]] std::string Name(std::uint32_t row) const;
+  // As the names compare, which are not put together for it: many may share one of megabytes.
+  [[nodiscard]] int CompareNames(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] std::string_view Text(StringId id) const { return strings_[id]; }
   // True when one location has several frames: only then edges can be inlined calls.
   [[nodiscard]] bool inlined() const { return inlined_; }
@@ -79,14 +81,17 @@ class NodeTable {
   [[nodiscard]] std::uint32_t GetFunction(std::uint32_t row);
 
  private:
-  void AddLocation(const Recording& recording, const Location& location, const NodeKey& key);
+  class NameParts;
+  // `name_of`, `file_of`: of a text of the recording, looked at once.
+  template <class NameOf, class FileOf>
+  void AddLocation(const Recording& recording, const Location& location, const NodeKey& key,
+                   NameOf& name_of, FileOf& file_of);
 
   StringTable strings_;
   NodeRows nodes_;
   NodeRows functions_;
   std::vector<std::uint32_t> begin_{0};
   std::vector<NodeId> rows_;
-  mutable std::vector<std::string> names_;
   bool inlined_ = false;
 };
 

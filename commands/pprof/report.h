@@ -40,7 +40,7 @@ struct GraphReport {
   Trimmed trimmed;
 
   [[nodiscard]] const PprofGraph& graph() const { return trimmed.graph; }
-  [[nodiscard]] const std::string& Name(std::uint32_t node) const {
+  [[nodiscard]] std::string Name(std::uint32_t node) const {
     return table->Name(graph().info[node]);
   }
 };

@@ -48,10 +48,8 @@ class Ranking {
       if (first(a) != first(b)) {
         return first(a) > first(b);
       }
-      const std::string& name_a = table_.Name(graph_.info[a]);
-      const std::string& name_b = table_.Name(graph_.info[b]);
-      if (name_a != name_b) {
-        return name_a < name_b;
+      if (const int order = table_.CompareNames(graph_.info[a], graph_.info[b]); order != 0) {
+        return order < 0;
       }
       if (second(a) != second(b)) {
         return second(a) > second(b);
@@ -253,13 +251,14 @@ std::vector<std::uint32_t> SortedEdges(const PprofGraph& graph, const NodeTable&
     if (Abs(left.weight.value) != Abs(right.weight.value)) {
       return Abs(left.weight.value) > Abs(right.weight.value);
     }
-    const auto name = [&](std::uint32_t node) -> const std::string& {
-      return table.Name(graph.info[node]);
+    const auto compare = [&](std::uint32_t one, std::uint32_t other) {
+      return table.CompareNames(graph.info[one], graph.info[other]);
     };
-    if (name(left.from) != name(right.from)) {
-      return name(left.from) < name(right.from);
+    if (const int order = compare(left.from, right.from); order != 0) {
+      return order < 0;
     }
-    return name(left.to) != name(right.to) ? name(left.to) < name(right.to) : a < b;
+    const int order = compare(left.to, right.to);
+    return order != 0 ? order < 0 : a < b;
   });
   return edges;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "memtool/profile/base/key_hash.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/text/go_text.h"
@@ -21,9 +22,23 @@ class Names {
     const auto [found, added] = numbers_.try_emplace(name, numbers_.size() + 1);
     return added ? fmt::format("({}) {}", found->second, name) : fmt::format("({})", found->second);
   }
+  // The name of a text, which is looked at once.
+  std::string operator()(const NodeTable& table, StringId id) {
+    const auto known = of_text_.find(id);
+    if (known != of_text_.end()) {
+      return fmt::format("({})", known->second);
+    }
+    const std::string name = Shown(table.Text(id));
+    std::string written = (*this)(name);
+    if (!name.empty()) {
+      of_text_.emplace(id, numbers_.at(name));
+    }
+    return written;
+  }
 
  private:
   std::map<std::string, std::size_t> numbers_;
+  KeyMap<StringId, std::size_t> of_text_;
 };
 
 // Relative to the previous address, when that is shorter.
@@ -90,9 +105,9 @@ class CallgrindWriter {
     const NodeInfo& info = Info(row);
     if (before == nullptr || info.binary != before->binary || info.file != before->file ||
         info.name != before->name) {
-      out_ += fmt::format("\nob={}\n", objects_(Text(info.binary)));
-      out_ += fmt::format("fl={}\n", files_(Text(info.file)));
-      out_ += fmt::format("fn={}\n", functions_(Text(info.name)));
+      out_ += fmt::format("\nob={}\n", objects_(*graph_.table, info.binary));
+      out_ += fmt::format("fl={}\n", files_(*graph_.table, info.file));
+      out_ += fmt::format("fn={}\n", functions_(*graph_.table, info.name));
     }
     const CallNode& node = graph_.graph().calls.nodes()[row];
     out_ += fmt::format("{} {} {}\n", Address(before, info.address), info.line,
@@ -100,7 +115,7 @@ class CallgrindWriter {
     for (const std::uint32_t edge_row : SortedEdges(graph_.graph(), *graph_.table, node.out)) {
       const CallEdge& edge = graph_.graph().calls.edges()[edge_row];
       const NodeInfo& callee = Info(edge.to);
-      out_ += fmt::format("cfl={}\n", files_(Text(callee.file)));
+      out_ += fmt::format("cfl={}\n", files_(*graph_.table, callee.file));
       out_ += fmt::format("cfn={}\n", functions_(names_[edge.to]));
       out_ += fmt::format("calls=0 {} {}\n* * {}\n", Address(before, callee.address), callee.line,
                           Scaled(edge.weight.value));

@@ -403,6 +403,7 @@ Result<void> WriteRaw(const PprofReport& report, const ByteSink& byte_sink) {
   out += "Locations\n";
   for (std::size_t i = 0; i < recording.locations.size(); ++i) {
     out += RawLocation(recording, i);
+    MEMTOOL_TRY(pieces.HandIfMuch());
   }
   out += "Mappings\n";
   for (std::size_t i = 0; i < recording.mappings.size(); ++i) {
