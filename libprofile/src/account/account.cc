@@ -224,13 +224,13 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   const bool contradicts = DeviceContradicts(facts);
   ladder.Fact(0, "capacity", facts.capacity);
   ladder.Fact(1, "free", facts.free, contradicts && (!facts.free || facts.used));
-  ladder.Fact(1, "used", facts.used, contradicts && !facts.used);
   if (!contradicts && facts.capacity && facts.free && facts.used) {
     const Quantity beside = Minus(*facts.capacity, *facts.free);
     if (Minus(beside, *facts.used).bytes > Minus(beside, *facts.used).precision) {
       ladder.Difference(1, "driver_reserved", beside, facts.used);
     }
   }
+  ladder.Fact(1, "used", facts.used, contradicts && !facts.used);
   ladder.Difference(2, "other_processes", facts.used, facts.process);
   ladder.Fact(2, "process", facts.process);
   ladder.Difference(3, "below_framework", facts.process, facts.reserved);

@@ -1,7 +1,7 @@
 // The account: one ladder from a device's capacity down to what a program's rows hold, where each
 // difference is between two figures of different origin. What no input reports stays unknown.
 //
-//   capacity = free + used + driver reserved      (where one source gives all three)
+//   capacity = free + driver reserved + used      (where one source gives all three)
 //   used     = other processes + this process
 //   process  = below the framework + reserved     (context, libraries, NCCL, other allocators)
 //   below    = recorded + unrecorded              (from a log of the driver's calls)
