@@ -103,6 +103,10 @@ class AccountCommand final : public RowsCommand {
       }
       MEMTOOL_TRY(AddDeviceReport(document->device_report(), name));
     }
+    // The device's own figures were read after the last event, as far as anybody knows.
+    if (!statements_.empty()) {
+      view().SetEndAsDefault();
+    }
     return recordings;
   }
 

@@ -35,7 +35,7 @@ class BucketsCommand final : public RowsCommand {
     return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool buckets --keywords SETME.yaml --expected-sum 11GB\n"
-                "memtool buckets --at peak snapshot.pickle\n"
+                "memtool buckets snapshot.pickle\n"
                 "memtool buckets --keywords layers.yaml --entries 5 gpu_memory_profile.csv\n"
                 "memtool buckets --keywords layers.yaml --explain Others memory.log\n"
                 "memtool buckets --print-keywords builtin:mxnet > SETME.yaml"};

@@ -36,7 +36,7 @@ constexpr std::array<Choice<StepMeasure>, 3> kMeasures{
 
 class LeaksCommand final : public RowsCommand {
  public:
-  LeaksCommand() : RowsCommand(kByRows) {}
+  LeaksCommand() : RowsCommand(kByRows) { view().SetEndAsDefault(); }
 
   [[nodiscard]] Doc doc() const override {
     return {.usage = "[options] FILE...",

@@ -277,7 +277,7 @@ class OomCommand final : public RowsCommand {
 
   // --- recordings ---
 
-  // At its last failure, or at the moment that was asked for; else at its end.
+  // At its last failure, or at the moment that was asked for; else at its peak.
   Result<Selection> AtFailure(InputReader& input_reader, const std::string& name,
                               std::shared_ptr<const Recording> shared) const {
     const Recording& recording = *shared;
@@ -315,19 +315,17 @@ class OomCommand final : public RowsCommand {
 
   // --- words ---
 
-  // The arguments with which a command looks at the same moment: "--at oom --device 1 FILE".
+  // The arguments with which a command looks at the same moment: "--at oom:0 --device 1 FILE".
   [[nodiscard]] std::string Rest(const OomAnswer& answer) const {
     if (!answer.found || !answer.found->snapshot) {
       return path_ == "-" ? "FILE" : Shown(path_);
     }
     const OomCase& found = *answer.found;
-    std::string rest = "--at " + (view().has_moment() ? view().moment().text
-                                  : found.failed      ? "oom"
-                                                      : "end");
+    std::string rest = view().has_moment() ? "--at " + view().moment().text + " " : "";
     if (found.device) {
-      rest += fmt::format(" --device {}", *found.device);
+      rest += fmt::format("--device {} ", *found.device);
     }
-    return rest + " " + Shown(path_);
+    return rest + Shown(path_);
   }
 
   [[nodiscard]] OomTableStyle Style(const InputReader& input_reader,

@@ -323,7 +323,7 @@ std::string Headline(const OomCase& found) {
   if (!found.failed) {
     return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
                        found.elsewhere ? "at this moment" : "in this file", where,
-                       FormatSize(found.state->reserved), FormatSize(found.state->live),
+                       FormatSize(found.state->reserved), SizeOf(facts.live),
                        MomentText(found));
   }
   std::string text = "OUT OF MEMORY" + where;

@@ -63,8 +63,8 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
         ToValue(&moment_text_, MomentWords())
             ->value_name("MOMENT")
             ->notifier([this](const std::string&) { has_moment_ = true; }),
-        "the moment of a history: end (default), start, peak, peak:reserved, job-peak, oom[:K], "
-        "event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
+        "the moment of a history: oom-or-peak (default), end, start, peak, peak:reserved, job-peak, "
+        "oom[:K], event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
   }
   add("device", po::value(&options_.device)->value_name("DEVICE"),
       "only this device: its number, or its whole name");
@@ -96,8 +96,13 @@ Result<void> ViewOptions::Resolve() {
   options_.frames = *frames;
   MEMTOOL_TRY(frames_.Resolve());
   options_.frame_rules = frames_.rules();
-  auto moment = ParseMoment(moment_text_);
+  auto moment = has_moment_ ? ParseMoment(moment_text_) : default_moment_;
   auto base = base_moment_text_.empty() ? moment : ParseMoment(base_moment_text_, "--base-at");
+  // What is compared with the peak is what comes after it.
+  if (base && !has_moment_ &&
+      (base->kind == MomentSpec::Kind::kPeak || base->kind == MomentSpec::Kind::kOom)) {
+    moment = MomentSpec{.text = "end"};
+  }
   if (!moment || !base) {
     return Fail(std::move(!moment ? moment.error() : base.error()));
   }
@@ -118,6 +123,11 @@ Result<void> ViewOptions::Resolve() {
   MEMTOOL_TRY(filter);
   filter_ = std::make_shared<const Filter>(*std::move(filter));
   return {};
+}
+
+void ViewOptions::SetEndAsDefault() {
+  default_moment_ = {.text = "end"};
+  moment_ = has_moment_ ? moment_ : default_moment_;
 }
 
 bool ViewOptions::selects() const {
@@ -152,9 +162,10 @@ std::string ViewOptions::Describe() const {
 }
 
 MomentSpec ViewOptions::MakeMoment(const Recording& recording, const MomentSpec& given) const {
-  const bool end_requested =
-      has_moment_ || (has_base_moment() && base_moment_.kind == MomentSpec::Kind::kEnd);
-  return end_requested || given.kind != MomentSpec::Kind::kEnd ? given : DefaultMoment(recording);
+  const bool program = recording.metadata.origin.kind == RecordingKind::kProgram;
+  const bool usual =
+      given.kind == MomentSpec::Kind::kOomOrPeak || (program && !has_moment_ && !has_base_moment());
+  return usual ? DefaultMoment(recording) : given;
 }
 
 }  // namespace memtool::commands

@@ -51,8 +51,9 @@ class ViewOptions {
   [[nodiscard]] const MomentSpec& moment() const { return moment_; }
   // True when the command line names a moment.
   [[nodiscard]] bool has_moment() const { return has_moment_; }
-  // `given`, one of the two, for this recording: where the user gave none, that of a compiled
-  // program is its peak, because at its end only arguments and results are left.
+  // For those that stand at the end unless they are told otherwise.
+  void SetEndAsDefault();
+  // `given`, one of the two, for this recording: see DefaultMoment.
   [[nodiscard]] MomentSpec MakeMoment(const Recording& recording, const MomentSpec& given) const;
   // The base's moment in comparisons: --base-at, else --at.
   [[nodiscard]] const MomentSpec& base_moment() const { return base_moment_; }
@@ -77,11 +78,12 @@ class ViewOptions {
   FramesOption frames_;
   std::string sample_index_;
   std::string by_text_;
-  std::string moment_text_ = "end";
+  std::string moment_text_;
   std::string base_moment_text_;
   bool cum_ = false;
   bool of_events_ = false;
   bool has_moment_ = false;
+  MomentSpec default_moment_{.kind = MomentSpec::Kind::kOomOrPeak, .text = "oom-or-peak"};
   MomentSpec moment_;
   MomentSpec base_moment_;
   By by_;

@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/steps/steps.h"
 #include "memtool/profile/whatif/recorded.h"
 #include "session/recording_cache.h"
 #include "session/start_work.h"
@@ -250,15 +251,20 @@ std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording
 Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
                                           const MomentSpec& given, const std::string& device,
                                           std::string_view side) {
-  const MomentSpec moment = view.MakeMoment(*read.recording, given);
+  MomentSpec moment = view.MakeMoment(*read.recording, given);
   MEMTOOL_TRY(CheckMoment(*read.recording, moment));
   MEMTOOL_TRY(view.ChooseKeywords(*read.recording));
   if (read.index == nullptr && read.recording->history) {
     read.index = IndexOf(read.recording);
   }
+  if (read.index != nullptr) {
+    auto placed = PlaceStep(std::move(moment), *read.index, device);
+    MEMTOOL_TRY(placed);
+    moment = *std::move(placed);
+  }
   auto selection = Select(std::move(read.recording),
                           {.name = std::move(read.name),
-                           .moment = moment,
+                           .moment = std::move(moment),
                            .device = device,
                            .filter = view.filter(),
                            .sample_type = view.sample_index(),
@@ -266,10 +272,9 @@ Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
                           std::move(read.index));
   MEMTOOL_TRY(selection);
   choice_ = choice_ ? choice_ : selection->choice();
-  notes_[read.note].moment = moment.text;
+  notes_[read.note].moment = selection->moment().text;
   for (std::string& line : MomentLines(*selection)) {
-    moment_lines_.push_back(side.empty() ? std::move(line)
-                                         : fmt::format("{} at {}: {}", side, moment.text, line));
+    moment_lines_.push_back(side.empty() ? std::move(line) : fmt::format("{}: {}", side, line));
   }
   NoteUnmatched(selection->view());
   NoteSums(selection->sums());

@@ -16,7 +16,7 @@ KnownWords ByWords(Rows rows) {
 }
 
 KnownWords MomentWords() {
-  return {.words = {"end", "start", "peak", "peak:reserved", "job-peak", "oom",
+  return {.words = {"oom-or-peak", "end", "start", "peak", "peak:reserved", "job-peak", "oom",
                     "oom:", "event:", "time:", "mark:", "step:"}};
 }
 

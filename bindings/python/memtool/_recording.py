@@ -163,7 +163,7 @@ class Recording:
         own = self._with_own("diff", {"by": by, "n": n, **options})
         if not options.get("align"):
             if base.moment or self.moment:
-                own.setdefault("base_at", base.moment or "end")
+                own.setdefault("base_at", base.moment or "oom-or-peak")
         else:
             own.pop("at", None)
         return _ask("diff", [other, name], [(other, base._read), (name, self._read)], own)

@@ -80,6 +80,11 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
       add(answer.rows[i].peak_without_cum, without[i].with_callees);
     }
   }
+  const auto rows_of_answer = std::span(answer.rows).first(count);
+  if (std::none_of(rows_of_answer.begin(), rows_of_answer.end(),
+                   [](const TopRow& row) { return row.peak_without || row.peak_without_cum; })) {
+    answer.peak.reset();  // known of none: nothing to show
+  }
 }
 
 TopAnswer TopMaker::Make() && {

@@ -284,7 +284,7 @@ Result<void> AddHistory(const std::shared_ptr<const HistoryIndex>& index, Digest
       index);
   MEMTOOL_TRY(peak);
   MEMTOOL_TRY(table.Add(*peak, &DigestRow::peak));
-  auto end = Select(index->shared(), {}, index);
+  auto end = Select(index->shared(), {.moment = *ParseMoment("end")}, index);
   MEMTOOL_TRY(end);
   MEMTOOL_TRY(table.Add(*end, &DigestRow::end));
   std::move(table).MoveTo(digest);

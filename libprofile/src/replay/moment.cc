@@ -21,8 +21,8 @@ namespace {
 using Kind = MomentSpec::Kind;
 
 constexpr std::string_view kChoices =
-    "end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH, "
-    "mark:NAME[#K][:end], step:K";
+    "end, start, peak, peak:reserved, job-peak, oom[:K], oom-or-peak, event:N, time:12.5s, "
+    "time:@EPOCH, mark:NAME[#K][:end], step:K";
 
 // "12.5s" or "12.5" in nanoseconds.
 std::optional<std::int64_t> Seconds(std::string_view text) {
@@ -125,24 +125,41 @@ Result<std::int64_t> ResolveMark(const Recording& recording, const Trace& trace,
   return NoSuchMark(recording.history->marks, spec);
 }
 
-Result<std::int64_t> ResolveOom(const Recording& recording, const Trace& trace,
-                                const MomentSpec& spec) {
-  std::vector<std::int64_t> ooms;
-  const auto events = GetEvents(recording, trace);
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].action == Action::kOom) {
-      ooms.push_back(static_cast<std::int64_t>(i));
+// "2 out-of-memory events are recorded: oom:0 to oom:1", of each device that has any.
+std::string RecordedOoms(const HistoryIndex& index) {
+  std::string text;
+  for (const Trace& trace : index.history().traces) {
+    const std::size_t count = index.summary(trace).ooms.size();
+    if (count == 0) {
+      continue;
     }
+    const std::string of =
+        index.history().traces.size() == 1 ? std::string() : " on " + TraceText(trace);
+    text += (text.empty() ? "" : "; ") +
+            (count == 1 ? fmt::format("1 out-of-memory event is recorded{}: oom or oom:0", of)
+                        : fmt::format("{} out-of-memory events are recorded{}: oom:0 to oom:{}",
+                                      count, of, count - 1));
   }
+  return text.empty() ? "no out-of-memory event is recorded in this file; its highest moment is "
+                        "'peak'"
+                      : text;
+}
+
+Result<std::int64_t> ResolveOom(const HistoryIndex& index, const Trace& trace,
+                                const MomentSpec& spec) {
+  const std::vector<std::uint64_t>& ooms = index.summary(trace).ooms;
   if (const auto row = AtIndex(spec.index, ooms.size())) {
-    return ooms[*row];
+    return static_cast<std::int64_t>(ooms[*row]);
   }
-  return NoSuch(spec, ooms.empty() ? "no out-of-memory event is recorded in this file; "
-                                     "its highest moment is 'peak'"
-                      : ooms.size() == 1
-                          ? "1 out-of-memory event is recorded: oom or oom:0"
-                          : fmt::format("{} out-of-memory events are recorded: oom:0 to oom:{}",
-                                        ooms.size(), ooms.size() - 1));
+  return NoSuch(spec, RecordedOoms(index));
+}
+
+Result<std::int64_t> ResolveStep(const HistoryIndex& index, const Trace& trace,
+                                 const MomentSpec& spec) {
+  if (!spec.placed.empty()) {
+    return spec.placed[static_cast<std::size_t>(&trace - index.history().traces.data())];
+  }
+  return ResolveMark(index.recording(), trace, spec);
 }
 
 // The first time at which all traces together hold the most.
@@ -231,9 +248,13 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
   spec.text = Normalized(text);
   spec.option = option;
   const std::string_view moment = spec.text;
-  const std::map<std::string_view, Kind> words{
-      {"end", Kind::kEnd}, {"start", Kind::kStart},      {"peak", Kind::kPeak},
-      {"oom", Kind::kOom}, {"job-peak", Kind::kJobPeak}, {"peak:reserved", Kind::kPeakReserved}};
+  const std::map<std::string_view, Kind> words{{"end", Kind::kEnd},
+                                               {"start", Kind::kStart},
+                                               {"peak", Kind::kPeak},
+                                               {"oom", Kind::kOom},
+                                               {"job-peak", Kind::kJobPeak},
+                                               {"peak:reserved", Kind::kPeakReserved},
+                                               {"oom-or-peak", Kind::kOomOrPeak}};
   if (const auto word = words.find(moment); word != words.end()) {
     spec.kind = word->second;
     return spec;
@@ -247,7 +268,7 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
     if (!number) {
       return NoSuch(spec, "needs a whole number after the colon");
     }
-    spec.kind = head == "oom" ? Kind::kOom : head == "event" ? Kind::kEvent : Kind::kMark;
+    spec.kind = head == "oom" ? Kind::kOom : head == "event" ? Kind::kEvent : Kind::kStep;
     spec.index = *number;
     spec.indexed = true;
     spec.name = "ProfilerStep";
@@ -272,9 +293,30 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
 }
 
 MomentSpec DefaultMoment(const Recording& recording) {
+  if (!recording.history || recording.history->events.empty()) {
+    return {.text = "end"};
+  }
   return recording.metadata.origin.kind == RecordingKind::kProgram
              ? MomentSpec{.kind = Kind::kPeak, .text = "peak"}
-             : MomentSpec{.text = "end"};
+             : MomentSpec{.kind = Kind::kOomOrPeak, .text = "oom-or-peak"};
+}
+
+MomentSpec AgreedMoment(MomentSpec spec, const HistoryIndex& index,
+                        std::span<const std::size_t> traces) {
+  if (spec.kind != Kind::kOomOrPeak) {
+    return spec;
+  }
+  const auto failed = std::count_if(traces.begin(), traces.end(), [&index](std::size_t trace) {
+    return !index.summary(trace).ooms.empty();
+  });
+  if (failed == 0) {
+    spec.kind = Kind::kPeak;
+    spec.text = "peak";
+  } else if (failed == static_cast<std::ptrdiff_t>(traces.size())) {
+    spec.kind = Kind::kOom;
+    spec.text = "oom";
+  }
+  return spec;
 }
 
 Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace,
@@ -295,7 +337,12 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
       return time ? Result<std::int64_t>(LastEventBy(GetEvents(recording, trace), *time)) : time;
     }
     case Kind::kOom:
-      return ResolveOom(recording, trace, spec);
+      return ResolveOom(index, trace, spec);
+    case Kind::kOomOrPeak: {
+      const TraceSummary& summary = index.summary(trace);
+      return summary.ooms.empty() ? summary.peak_event
+                                  : static_cast<std::int64_t>(summary.ooms.back());
+    }
     case Kind::kEvent:
       if (spec.index < -1 || spec.index >= count) {
         return NoSuch(spec, fmt::format("the trace of device {} has events 0 to {}", trace.device,
@@ -306,6 +353,8 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
       return ResolveTime(recording, trace, spec);
     case Kind::kMark:
       return ResolveMark(recording, trace, spec);
+    case Kind::kStep:
+      return ResolveStep(index, trace, spec);
   }
   return count - 1;
 }

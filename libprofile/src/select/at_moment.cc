@@ -213,6 +213,9 @@ Result<std::vector<ChosenTrace>> LiveBlocks(const HistoryIndex& index, const Mom
     }
     moment.event = *event;
     live.push_back({i, index.replay(i).LiveAt(*event)});
+    for (const LiveBlock& block : live.back().live) {
+      moment.live = RunningAdd(moment.live, block.size);
+    }
     moments->push_back(std::move(moment));
   }
   if (missing && (live.empty() || spec.kind != MomentSpec::Kind::kOom)) {

@@ -32,13 +32,21 @@ Result<Selection> Select(std::shared_ptr<const Recording> recording, SelectOptio
   made.options_ = std::move(options);
   SelectOptions& wanted = made.options_;
   made.source_ = made.recording_ = std::move(recording);
+  if (!wanted.moment) {
+    wanted.moment = DefaultMoment(*made.source_);
+  }
   if (made.source_->history) {
     made.index_ = index ? std::move(index) : std::make_shared<const HistoryIndex>(made.source_);
-    auto at = AtMoment(*made.index_, wanted.moment, wanted.device, &made.moments_);
+    auto at = AtMoment(*made.index_, *wanted.moment, wanted.device, &made.moments_);
     MEMTOOL_TRY(at);
     made.recording_ = std::make_shared<const Recording>(*std::move(at));
+    std::vector<std::size_t> traces;
+    for (const MomentOfTrace& moment : made.moments_) {
+      traces.push_back(moment.trace);
+    }
+    wanted.moment = AgreedMoment(*std::move(wanted.moment), *made.index_, traces);
   } else {
-    MEMTOOL_TRY(RefuseMoment(wanted.moment));
+    MEMTOOL_TRY(RefuseMoment(*wanted.moment));
   }
   auto choice = wanted.like ? MatchValue(*made.recording_, *wanted.like)
                             : ChooseValue(*made.recording_, wanted.sample_type);

@@ -1,5 +1,7 @@
 #include "memtool/profile/steps/steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -322,6 +324,54 @@ ProgramSteps FindSteps(const HistoryIndex& index, const Trace& trace,
   ProgramSteps found = LocateSteps(index, trace, allocations, search);
   MeasureSteps(index, trace, allocations, found.steps);
   return found;
+}
+
+namespace {
+
+// The step that has the number, or, when it is negative, that place from the end.
+const ProgramStep* FindStep(const ProgramSteps& found, std::int64_t number) {
+  const std::size_t count = found.steps.size();
+  if (number < 0) {
+    const auto back = static_cast<std::uint64_t>(-(number + 1));
+    return back < count ? &found.steps[count - 1 - back] : nullptr;
+  }
+  for (std::size_t row = 0; row < count; ++row) {
+    if (found.NumberOf(row) == number) {
+      return &found.steps[row];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<MomentSpec> PlaceStep(MomentSpec moment, const HistoryIndex& index,
+                             std::string_view device) {
+  if (moment.kind != MomentSpec::Kind::kStep) {
+    return moment;
+  }
+  const auto traces = GetTraces(index.recording(), device);
+  MEMTOOL_TRY(traces);
+  StackKeys keys;
+  const StackFacts facts = FactsOfStacks(index.recording(), keys);
+  moment.placed.assign(index.history().traces.size(), -1);
+  for (const std::size_t i : *traces) {
+    const Trace& trace = index.history().traces[i];
+    const ProgramSteps found =
+        LocateSteps(index, trace, CollectAllocations(index, trace, facts), {});
+    const ProgramStep* step = FindStep(found, moment.index);
+    if (step == nullptr) {
+      const std::string what = fmt::format("{} {}: ", moment.option, moment.text);
+      return found.steps.empty()
+                 ? Fail(ErrorCode::kUsage, what + "no steps are found on " + TraceText(trace))
+                 : Fail(ErrorCode::kUsage,
+                        fmt::format("{}the steps of {} are {} to {}", what, TraceText(trace),
+                                    found.NumberOf(0), found.NumberOf(found.steps.size() - 1)),
+                        "memtool steps lists them");
+    }
+    moment.placed[i] = step->begin - 1;
+  }
+  return moment;
 }
 
 }  // namespace memtool

@@ -7,7 +7,8 @@ import type { Context } from "./context";
 export function chosenEvent(context: Context, device: DeviceFacts): number | undefined {
   const { at } = context.state;
   return at === "start" ? -1
-    : at === "" || at === "end" ? device.events - 1
+    : at === "end" ? device.events - 1
+    : at === "" ? device.oomEvents.at(-1) ?? device.peakEvent
     : at === "peak" ? device.peakEvent
     : parseEvent(at);
 }

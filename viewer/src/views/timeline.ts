@@ -155,7 +155,7 @@ class Timeline {
         button("←", "earlier (Page Up)", all((chart) => chart.pan(-0.5))), button("→", "later (Page Down)", all((chart) => chart.pan(0.5))),
         button("all", "the whole recording (Home)", all((chart) => chart.show(undefined)))),
       button("peak", "the moment when most was live", () => this.choose("peak")),
-      button("end", "the end of the recording", () => this.choose("")),
+      button("end", "the end of the recording", () => this.choose("end")),
       h("span", { class: "note" }, "wheel: zoom and pan · drag: range · click: moment"));
   }
 
@@ -198,7 +198,7 @@ class Timeline {
     const right = device === undefined || event === undefined || event < 0 ? undefined : await story(context, device, event);
     this.belowLines = context.lines.slice(before);
     clear(this.below,
-      h("section", {}, h("h2", {}, context.state.at === "" ? "live at the end" : `live at ${context.state.at}`), left),
+      h("section", {}, h("h2", {}, `live at ${context.state.at || (device?.oomEvents.length ? "oom" : "peak")}`), left),
       right === undefined ? "" : h("aside", {}, h("h2", {}, "the event"), right));
   }
 

@@ -4,6 +4,7 @@
 
 #include "answers/oom/oom_conclude.h"
 #include "memtool/profile/allocator/allocator_state.h"
+#include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 
@@ -38,8 +39,11 @@ void FillFacts(const Event* oom, OomCase& found) {
     return Quantity{.bytes = bytes, .source = "snapshot"};
   };
   OomFacts& facts = found.facts;
-  facts.live = fact(state.live);
-  facts.cached = fact(state.free);
+  facts.live = fact(SaturatingAdd(state.live, state.unplaced));
+  // What lies in no known segment may lie in what looks free.
+  if (state.unplaced == 0) {
+    facts.cached = fact(state.free);
+  }
   if (state.pending > 0) {
     facts.pending = fact(state.pending);
   }

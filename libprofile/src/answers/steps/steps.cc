@@ -15,7 +15,7 @@ void AddRows(const ProgramSteps& found, const std::string& input, std::int32_t d
              std::vector<StepsRow>& rows) {
   for (std::size_t i = 0; i < found.steps.size(); ++i) {
     const ProgramStep& step = found.steps[i];
-    rows.push_back({.step = step.number.value_or(static_cast<std::int64_t>(i) + 1),
+    rows.push_back({.step = found.NumberOf(i),
                     .begin = step.begin,
                     .end = step.end,
                     .from = found.source,

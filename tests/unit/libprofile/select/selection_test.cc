@@ -132,7 +132,7 @@ TEST(Select, TwoMomentsOfOneRecording) {
   const auto before = Columns(*recording);
   const auto peak = Select(recording, {.name = "a file", .moment = *ParseMoment("peak")});
   ASSERT_TRUE(peak) << ToString(peak.error());
-  const auto end = Select(recording, {}, peak->shared_history());
+  const auto end = Select(recording, {.moment = *ParseMoment("end")}, peak->shared_history());
   ASSERT_TRUE(end) << ToString(end.error());
 
   EXPECT_THAT(Functions(*peak), ElementsAre("f0 100", "f1 35"));
@@ -237,7 +237,7 @@ TEST(Select, HoldsAllThatItRefersTo) {
     kept = *std::move(made);
   }
   EXPECT_THAT(Functions(*kept), ElementsAre("load 40"));
-  auto history = Select(Recording(*TwoDevices()));
+  auto history = Select(Recording(*TwoDevices()), {.moment = *ParseMoment("end")});
   ASSERT_TRUE(history) << ToString(history.error());
   *kept = *std::move(history);
   EXPECT_THAT(Functions(*kept), ElementsAre("f1 35", "f0 7"));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,29 +23,37 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
     kPeakReserved,
     kJobPeak,  // the sum of all traces at its highest, by the common clock
     kOom,
+    kOomOrPeak,  // each trace at its last out-of-memory event, or, without one, at its peak
     kEvent,
     kTime,  // seconds after the first event, or since the epoch
     kMark,
+    kStep,  // where a step begins: by the marks of profilers, else where PlaceStep found it
   };
   Kind kind = Kind::kEnd;
-  std::int64_t index = -1;  // kOom, kMark: which one, negative from the end; kEvent: entry number
+  std::int64_t index = -1;  // kOom, kMark, kStep: which one, negative from the end; kEvent: entry number
   bool indexed = false;     // an index was given
   std::int64_t nanos = 0;   // kTime
   bool epoch = false;       // kTime: since the epoch
   std::string name;         // kMark
   bool mark_end = false;    // kMark: its end instead of its beginning
+  std::vector<std::int64_t> placed{};  // kStep: the event per row of History::traces
   std::string text;         // in its usual spelling, for headers
   std::string option = "--at";  // what errors call it
 };
 
-// end, start, peak, peak:reserved, job-peak, oom[:K], event:N, time:12.5s, time:@EPOCH,
-// mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the colon may be
+// end, start, peak, peak:reserved, job-peak, oom[:K], oom-or-peak, event:N, time:12.5s,
+// time:@EPOCH, mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the colon may be
 // in upper case. Errors: kUsage, which begin with `option`.
 Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
 
-// The moment that is looked at unless another one is asked for: a compiler's plan at its peak, all
-// else at its end.
+// The moment that is looked at unless another one is asked for, because most questions are about
+// it: where memory ran out, else the peak; of a compiler's plan the peak. What has no events has
+// only its end.
 MomentSpec DefaultMoment(const Recording& recording);
+
+// `spec` as what it is of these traces: kOomOrPeak becomes kOom or kPeak where all agree.
+MomentSpec AgreedMoment(MomentSpec spec, const HistoryIndex& index,
+                        std::span<const std::size_t> traces);
 
 // The last event of `trace` that has happened at the moment (-1 = none). Errors: kUsage, with a
 // helpful sentence, when the trace has no such moment.

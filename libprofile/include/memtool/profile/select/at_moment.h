@@ -17,6 +17,7 @@ struct MomentOfTrace {
   std::size_t trace = 0;  // row of History::traces
   std::int32_t device = -1;
   std::int64_t event = -1;
+  std::int64_t live = 0;  // bytes, clamped to their range
   TraceSummary summary;
 };
 

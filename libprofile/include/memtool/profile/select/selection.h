@@ -22,7 +22,7 @@ namespace memtool {
 
 struct SelectOptions {
   std::string name;                      // of the input, for answers: a path
-  MomentSpec moment{.text = "end"};      // an input without a history has only its end
+  std::optional<MomentSpec> moment{};    // none = DefaultMoment
   std::string device;                    // of a history, see AtMoment; empty = all
   std::shared_ptr<const Filter> filter;  // null = all samples, frame mode app
   std::string sample_type;               // wanted, see ChooseValue; empty = the default
@@ -43,7 +43,8 @@ class Selection {
   [[nodiscard]] const StackSums& sums() const { return *sums_; }
   [[nodiscard]] double scale() const { return options_.scale; }
   [[nodiscard]] const std::string& name() const { return options_.name; }
-  [[nodiscard]] const MomentSpec& moment() const { return options_.moment; }
+  // What it is of the chosen traces, see AgreedMoment.
+  [[nodiscard]] const MomentSpec& moment() const { return *options_.moment; }
   [[nodiscard]] const std::string& device() const { return options_.device; }
 
   // Of inputs with a history; null without.

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "memtool/profile/align/stack_keys.h"
+#include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
 #include "memtool/profile/steps/loops.h"
 #include "memtool/profile/steps/phases.h"
 
@@ -69,6 +71,11 @@ struct ProgramSteps {
   StepSource source = StepSource::kNone;
   std::string mark;  // whose marks they are
   std::vector<ProgramStep> steps;
+
+  // What step `row` is called: the number of its mark; without one its place, from 1.
+  [[nodiscard]] std::int64_t NumberOf(std::size_t row) const {
+    return steps[row].number.value_or(static_cast<std::int64_t>(row) + 1);
+  }
 };
 
 enum class LoopKind : std::uint8_t { kOther, kLayers, kParameters, kSteps };
@@ -97,6 +104,11 @@ struct StepSearch {
 // history has it.
 ProgramSteps FindSteps(const HistoryIndex& index, const Trace& trace,
                        const TraceAllocations& allocations, const StepSearch& search = {});
+
+// "step:3" as the events after which that step begins, on each device that `device` chooses; other
+// moments as they are. Errors: kUsage where a device has no such step.
+Result<MomentSpec> PlaceStep(MomentSpec moment, const HistoryIndex& index,
+                             std::string_view device);
 
 // Fills in what was live and allocated in steps whose events and allocations are known; in order,
 // without overlap. FindSteps has done so.
