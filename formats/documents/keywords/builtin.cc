@@ -1,5 +1,6 @@
 // The dictionaries that come with the program. They go by who allocated, because no file says what
-// a byte is for; each one shows what it cannot tell as Unknown or Others.
+// a byte is for; each one shows what it cannot tell as Unknown or Others. Each word has an example
+// in tests/unit/formats/documents/keywords/builtin_test.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,12 +33,17 @@ keywords:
 
 constexpr std::string_view kPytorch =
     R"(# Categories of PyTorch's memory by the code that allocates it: a word is searched in the functions of all
-# frames of a stack, file: words in their files. The first category that matches has the bytes.
-# - Activations come before Gradients: what checkpointing computes again runs a forward inside a backward.
-# - Optimizer state holds the optimizer's temporaries too.
+# frames of a stack, file: words in their files. The first category that matches has the bytes; rest: is for what no
+# other word matches, nested: for two such frames of which one calls the other.
+# - Gathered parameters are the whole ones that FSDP, ZeRO and offloading put together for a while.
+# - Parameter and gradient buffers: Megatron allocates both in one function.
+# - Activations come before Gradients: what checkpointing computes again runs a forward inside a backward. Compiled
+#   code is a forward unless autograd or an optimizer runs it.
+# - Optimizer state holds the optimizer's temporaries too, and its own copy of the parameters.
 # - Of what a backward pass allocates, Gradients holds what outlives it, Backward temporaries what it frees again
 #   (label backward, where a history with native frames tells it). Timelines and leaks go by stacks alone: there
 #   Gradients holds both, and so it does where the recording ends within the pass.
+# - What a constructor allocates inside another constructor counts as Parameters: modules are made so.
 # - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
 #   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
 keywords:
@@ -46,37 +52,115 @@ keywords:
     - ProcessGroup
     - nccl
     - file:torch/distributed/distributed_c10d.py
+    - file:torch/distributed/_symmetric_memory/
     - file:deepspeed/comm/
-  Workspace: ["/[Ww]orkspace/", getCurrentCUDABlasHandle, cublasLt]
+    - file:vllm/distributed/
+    - file:sglang/srt/distributed/
+  Workspace:
+    - "/[Ww]orkspace/"
+    - getCurrentCUDABlasHandle
+    - cublasLt
+    - "/run_conv_plan|get_plans_from_find|run_cudnn_SDP|_cudnn_init_dropout_state/"
+    - file:torch/_inductor/select_algorithm.py
+    - file:torch/_inductor/autotune_process.py
+    - file:torch/_inductor/runtime/
+    - file:triton/runtime/autotuner.py
+    - file:triton/testing.py
+  KV cache:
+    - "/(?:alloc|init|creat|setup|reserv)[a-z]*_(?:[a-z]+_)*(?:kv|mamba|inference)_?(?:cache|buffer|pool|state)/"
+    - "/^setup_caches?$/"
+    - file:vllm/worker/cache_engine.py
+    - file:sglang/srt/mem_cache/
+    - file:megatron/core/inference/contexts/
+    - file:transformers/cache_utils.py
+  CUDA graphs:
+    - "/^_?capture_(?:model|cudagraphs?|graphs?|one_batch_size)$/"
+    - file:torch/_inductor/cudagraph_trees.py
+    - file:torch/cuda/graphs.py
+  Parameter and gradient buffers:
+    - file:megatron/core/distributed/
+    - load_megatron_model_to_gpu
+  Gathered parameters:
+    - "/^_?(?:pre_forward_|pre_backward_|prefetch_)?unshard/"
+    - "/^_*all_?gather_(?:flat_)?(?:params?|dtype|sequential|coalesced)/"
+    - "/^foreach_all_gather|all_gather_outputs$/"
+    - fetch_sub_module
+    - "/^(?:pre_forward|_onload_from_[a-z]+)$/"
+    - "/^_?update_weights_from_/"
+    - file:verl/checkpoint_engine/
   Activations:
-    - "/^_?forward(?:_impl|_features|_head)?$/"
+    - "/^_?forward(?:_(?:impl|features|head|step|pass|micro_batch|extend|decode|idle|batch|raw|cuda|hip|native))?$/"
     - "/^(?:_wrapped)?_call_impl$/"
     - "/(?:^|_)(?:cross_entropy|softmax|loss|loss_fn)$/"
+    - "/log_?p(?:rob)?s?(?:_|$)/"
     - file:torch/nn/functional.py
+    - file:transformers/generation/
+    - rest:file:torchinductor_
+    - rest:file:inductor_cache/
+    - rest:file:torch/_inductor/
+    - rest:file:torch/_functorch/
+    - "rest:/^(?:execute_model|_dummy_run|profile_run)$/"
+    - rest:file:diffusers/pipelines/
+    - rest:file:diffusers/schedulers/
+    - rest:file:diffusers/models/
   Backward temporaries: [label:backward=temporary]
   Gradients:
     - autograd::Engine
     - autograd::AccumulateGrad
     - "/Backward[0-9]*::apply/"
-    - "/^_?backward$/"
+    - "/^_?backward(?:_step)?$/"
     - file:torch/autograd/
+    - "/^_?(?:post_backward|reduce_grad|foreach_reduce|ddp_init_helper|setup_buckets)/"
+    - "/_ipg_|_grads_in_partition|partition_grads|_contiguous_grads|reduce_gradients|_grads_to_main_grads|clip_grad/"
+    - "rest:/^_setup_for_real_optimizer$/"
   Optimizer state:
     - file:torch/optim/
+    - file:torch/distributed/fsdp/_optim_utils.py
     - file:apex/optimizers/
     - file:bitsandbytes/optim/
+    - file:torchao/optim/
+    - file:transformers/optimization.py
+    - file:transformer_engine/pytorch/optimizers/
+    - file:megatron/core/optimizer/
     - file:deepspeed/ops/adam/
-    - file:deepspeed/runtime/zero/
+    - file:deepspeed/ops/lamb/
+    - file:deepspeed/ops/lion/
+    - file:deepspeed/runtime/bf16_optimizer.py
+    - file:deepspeed/runtime/fp16/
+    - "/^initialize_optimizer_states$|_fp32_partitions$/"
+    - "/^load_[a-z_]*(?:optimizer|copy_params)$/"
+    - rest:file:deepspeed/runtime/zero/
+  Input data:
+    - "/^_?prepare_inputs?$/"
+    - "/^(?:pin_memory|send_to_device)$/"
+    - file:torch/utils/data/
+    - file:vllm/v1/worker/gpu_input_batch.py
+    - file:vllm/v1/worker/block_table.py
+    - file:sglang/srt/model_executor/input_buffers.py
   Parameters:
     - file:torch/nn/modules/
     - file:torch/nn/parameter.py
     - file:torch/nn/init.py
     - file:torch/serialization.py
+    - file:torch/distributed/fsdp/
+    - file:torch/distributed/_composable/fsdp/
+    - file:torch/distributed/tensor/
     - file:safetensors/
     - file:accelerate/utils/modeling.py
+    - file:peft/tuners/
+    - file:bitsandbytes/nn/
+    - file:transformer_engine/pytorch/module/
+    - file:megatron/core/tensor_parallel/
+    - file:deepspeed/runtime/zero/partition_parameters.py
+    - file:vllm/model_executor/
+    - file:vllm/lora/
+    - file:sglang/srt/model_loader/
+    - file:sglang/srt/layers/
     - "/^(?:_load_from_|load_)?state_dict/"
-    - "/^_?load_(?:state_dict|checkpoint|weights?|model|pretrained)/"
-    - "/^(?:from_pretrained|reset_parameters|to_empty)$/"
+    - "/^_?load_(?:state_dict|checkpoint|weights?|model|pretrained|lora|fsdp_model)/"
+    - "/^(?:from_pretrained|reset_parameters|to_empty|create_weights|create_reference_model)$/"
     - "/^_?init.*weight/"
+    - "nested:/^__init__$/"
   Unknown: [(before recording), (no stack)]
 )";
 

@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view kLabelPrefix = "label:";
 constexpr std::string_view kFilePrefix = "file:";
 constexpr std::string_view kRestPrefix = "rest:";
+constexpr std::string_view kNestedPrefix = "nested:";
 
 bool HasValue(const Recording& recording, const Label& label, const Word& word) {
   if (recording.Text(label.key) != word.key) {
@@ -50,6 +51,19 @@ Result<Word> ParseWord(std::string_view written) {
     MEMTOOL_TRY(word);
     word->written = written;
     word->rest = true;
+    return word;
+  }
+  if (written.starts_with(kNestedPrefix)) {
+    auto word = ParseWord(written.substr(kNestedPrefix.size()));
+    MEMTOOL_TRY(word);
+    if (word->rest || word->nested || word->kind == Word::Kind::kLabel ||
+        word->kind == Word::Kind::kFile) {
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format("'{}': nested: is for functions: nested:TEXT or nested:/REGEX/", written));
+    }
+    word->written = written;
+    word->nested = true;
     return word;
   }
   if (written.empty()) {
@@ -122,14 +136,26 @@ bool Keywords::Matches(std::uint32_t number, std::string_view text) const {
     return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()),
                              *compiled_->regexes[number]);
   }
+  if (wanted.kind == Word::Kind::kFile) {
+    // Windows writes the same paths with the other slash.
+    return std::search(text.begin(), text.end(), wanted.text.begin(), wanted.text.end(),
+                       [](char a, char b) { return a == b || (a == '\\' && b == '/'); }) !=
+           text.end();
+  }
   return wanted.kind != Word::Kind::kLabel && text.find(wanted.text) != std::string_view::npos;
 }
 
-std::vector<std::uint32_t> Keywords::Find(std::string_view text, bool files) const {
+bool Keywords::IsFor(std::uint32_t number, Place place) const {
+  const Word& wanted = word(number);
+  return place == (wanted.nested                      ? Place::kNested
+                   : wanted.kind == Word::Kind::kFile ? Place::kFile
+                                                      : Place::kName);
+}
+
+std::vector<std::uint32_t> Keywords::Find(std::string_view text, Place place) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t number = 0; number < places_.size(); ++number) {
-    const bool is_file = word(number).kind == Word::Kind::kFile;
-    if (is_file == files && Matches(number, text)) {
+    if (IsFor(number, place) && Matches(number, text)) {
       found.push_back(number);
     }
   }
@@ -139,13 +165,12 @@ std::vector<std::uint32_t> Keywords::Find(std::string_view text, bool files) con
 KeywordMatches::KeywordMatches(const Keywords& keywords, const Recording& recording)
     : keywords_(keywords),
       recording_(recording),
-      name_words_(recording.functions.size()),
-      file_words_(recording.functions.size()),
       mapping_words_(recording.mappings.size()),
       by_name_(recording.stack_count()),
       by_file_(recording.stack_count()) {
+  function_words_.fill(std::vector<WordSetId>(recording.functions.size()));
   Intern({});
-  nameless_ = Intern(keywords.Find(kNoStack, false));
+  nameless_ = Intern(keywords.Find(kNoStack, Keywords::Place::kName));
   MatchLabels();
 }
 
@@ -202,27 +227,33 @@ void KeywordMatches::MatchLabels() {
     if (const StringId tag = tags_[set]; tag.valid()) {
       const auto [it, added] = of_tag.try_emplace(tag);
       if (added) {
-        it->second = Intern(keywords_.Find(recording_.Text(tag), false));
+        it->second = Intern(keywords_.Find(recording_.Text(tag), Keywords::Place::kName));
       }
       label_words_[set] = Union(label_words_[set], it->second);
     }
   }
 }
 
-WordSetId KeywordMatches::OfName(FunctionId id) {
-  WordSetId& words = name_words_[id.value()];
-  if (!words.valid()) {
-    const Function& function = recording_.functions[id.value()];
-    words = Intern(keywords_.Find(recording_.Text(function.name), false));
+WordSetId KeywordMatches::Intersection(WordSetId a, WordSetId b) {
+  const WordSetId none(std::uint32_t{0});
+  if (a == b || a == none || b == none) {
+    return a == b ? a : none;
   }
-  return words;
+  std::vector<std::uint32_t> words;
+  const auto& left = sets_[a.value()];
+  const auto& right = sets_[b.value()];
+  std::set_intersection(left.begin(), left.end(), right.begin(), right.end(),
+                        std::back_inserter(words));
+  return Intern(std::move(words));
 }
 
-WordSetId KeywordMatches::OfFile(FunctionId id) {
-  WordSetId& words = file_words_[id.value()];
+WordSetId KeywordMatches::OfFunction(FunctionId id, Keywords::Place place) {
+  WordSetId& words = function_words_[static_cast<std::size_t>(place)][id.value()];
   if (!words.valid()) {
     const Function& function = recording_.functions[id.value()];
-    words = Intern(keywords_.Find(recording_.Text(function.filename), true));
+    words = Intern(keywords_.Find(
+        recording_.Text(place == Keywords::Place::kFile ? function.filename : function.name),
+        place));
   }
   return words;
 }
@@ -230,7 +261,8 @@ WordSetId KeywordMatches::OfFile(FunctionId id) {
 WordSetId KeywordMatches::OfMapping(MappingId id) {
   WordSetId& words = mapping_words_[id.value()];
   if (!words.valid()) {
-    words = Intern(keywords_.Find(recording_.Text(recording_.mappings[id.value()].filename), true));
+    words = Intern(keywords_.Find(recording_.Text(recording_.mappings[id.value()].filename),
+                                  Keywords::Place::kFile));
   }
   return words;
 }
@@ -241,6 +273,7 @@ WordSetId KeywordMatches::OfStack(StackId id, bool names) {
     return cached;
   }
   WordSetId words(std::uint32_t{0});
+  WordSetId called(std::uint32_t{0});  // of the frame before
   for (const LocationId id_of_location : recording_.Stack(id)) {
     const Location& location = recording_.At(id_of_location);
     if (location.mapping.valid()) {
@@ -248,8 +281,13 @@ WordSetId KeywordMatches::OfStack(StackId id, bool names) {
     }
     for (const Line& line : recording_.Lines(location)) {
       if (line.function.valid()) {
-        words = Union(words, OfFile(line.function));
-        words = names ? Union(words, OfName(line.function)) : words;
+        words = Union(words, OfFunction(line.function, Keywords::Place::kFile));
+        if (names) {
+          words = Union(words, OfFunction(line.function, Keywords::Place::kName));
+          const WordSetId calling = OfFunction(line.function, Keywords::Place::kNested);
+          words = Union(words, Intersection(called, calling));
+          called = calling;
+        }
       }
     }
   }

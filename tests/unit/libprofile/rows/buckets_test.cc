@@ -160,6 +160,38 @@ TEST(Buckets, WithoutATagAnyFrameMatchesHiddenOnesToo) {
   EXPECT_EQ(table.Axes()[0].buckets[2].entries[0].name, "zeros");
 }
 
+// A constructor in a constructor; one that something else calls is none, nor are two apart.
+TEST(Buckets, NestedIsTwoFramesOfWhichOneCallsTheOther) {
+  const Prepared input(test::ProfileMaker()
+                           .Sample("main;make", {1, 1})
+                           .Sample("main;make;empty", {1, 2})
+                           .Sample("main;make@a.py;make@b.py;empty", {1, 4})
+                           .Sample("make;main;make", {1, 8})
+                           .Sample("main;make;build;empty", {1, 16})
+                           .Sample("x", {1, 32}, "tag=make")
+                           .Finish());
+  NodeSpace space;
+  const Keywords keywords = MakeKeywords({"Parts: nested:make", "Either: nested:/^(make|build)$/"});
+  BucketTable table(keywords, Multi::kFirst, space);
+  ASSERT_TRUE(table.Add(input.AsInput()));
+  EXPECT_THAT(Buckets(table), ElementsAre("Parts 4 1", "Either 16 1", "Others 43 4"));
+  for (const char* word : {"nested:", "nested:file:a", "nested:label:k=v", "nested:rest:a"}) {
+    EXPECT_FALSE(ParseWord(word)) << word;
+  }
+}
+
+TEST(Buckets, WindowsPathsAreFilesToo) {
+  const Prepared input(test::ProfileMaker()
+                           .Sample("a@lib\\torch\\optim\\x.py", {1, 8})
+                           .Sample("a@optim", {1, 4})
+                           .Finish());
+  NodeSpace space;
+  const Keywords keywords = MakeKeywords({"Optimizer: file:torch/optim/"});
+  BucketTable table(keywords, Multi::kFirst, space);
+  ASSERT_TRUE(table.Add(input.AsInput()));
+  EXPECT_THAT(Buckets(table), ElementsAre("Optimizer 8 1", "Others 4 1"));
+}
+
 TEST(Buckets, WhatHasNoFramesIsFoundByItsRow) {
   const Prepared input(test::ProfileMaker().Sample("", {1, 5}).Sample("main", {1, 2}).Finish());
   NodeSpace space;

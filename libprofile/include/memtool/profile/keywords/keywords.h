@@ -7,6 +7,7 @@
 // the tag, the tag alone counts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,13 +34,15 @@ struct Word {
     kText,   // TEXT: substring of tag or function
     kRegex,  // /REGEX/: RE2, unanchored, of the same
     kLabel,  // label:KEY=VALUE: a label with exactly this value ("16384" or "16384 bytes")
-    kFile,   // file:TEXT: substring of any frame's file, or of the library that its code is in
+    kFile,   // file:TEXT: substring of any frame's file (with / or, on Windows, backslashes), or of
+             // the library that its code is in
   };
   Kind kind = Kind::kText;
   std::string key;   // of kLabel
   std::string text;  // what is looked for
   std::string written;
-  bool rest = false;  // rest:WORD: counts only for what no other word of the axis matches
+  bool rest = false;    // rest:WORD: counts only for what no other word of the axis matches
+  bool nested = false;  // nested:WORD: in a frame's function and in that of the one that called it
 };
 
 struct Category {
@@ -89,10 +92,14 @@ class Keywords {
   friend class KeywordMatches;
   struct Compiled;
   explicit Keywords(Dictionary dictionary);
+  // Where a word is looked for.
+  enum class Place : std::uint8_t { kName, kFile, kNested };
+  [[nodiscard]] bool IsFor(std::uint32_t number, Place place) const;
   // True when a word of kind kText or kRegex is in `text`, or one of kFile in the file name `text`.
   [[nodiscard]] bool Matches(std::uint32_t number, std::string_view text) const;
-  // The numbers of the words that match a tag or function name, or with `files` a file name.
-  [[nodiscard]] std::vector<std::uint32_t> Find(std::string_view text, bool files) const;
+  // The numbers of the words that match a tag or function name, a file name, or with kNested the
+  // function name of one frame of two.
+  [[nodiscard]] std::vector<std::uint32_t> Find(std::string_view text, Place place) const;
 
   Dictionary dictionary_;
   std::vector<WordPlace> places_;
@@ -125,9 +132,9 @@ class KeywordMatches {
  private:
   WordSetId Intern(std::vector<std::uint32_t> words);
   WordSetId Union(WordSetId a, WordSetId b);
+  WordSetId Intersection(WordSetId a, WordSetId b);
   void MatchLabels();
-  WordSetId OfName(FunctionId id);
-  WordSetId OfFile(FunctionId id);
+  WordSetId OfFunction(FunctionId id, Keywords::Place place);
   WordSetId OfMapping(MappingId id);
   // True when the words of a sample are its tag's alone.
   [[nodiscard]] bool OnlyTag(LabelSetId labels) const {
@@ -146,12 +153,11 @@ class KeywordMatches {
   std::vector<StringId> tags_;          // per label set
   std::vector<WordSetId> label_words_;  // per label set: of the tag and of labels
   // None = not asked yet.
-  std::vector<WordSetId> name_words_;     // per function: of its name
-  std::vector<WordSetId> file_words_;     // per function: of its file
-  std::vector<WordSetId> mapping_words_;  // per mapping: of its file
-  std::vector<WordSetId> by_name_;        // per stack: of names and files
-  std::vector<WordSetId> by_file_;        // per stack: of files
-  WordSetId nameless_;                    // of what has neither a tag nor frames
+  std::array<std::vector<WordSetId>, 3> function_words_;  // per Keywords::Place, per function
+  std::vector<WordSetId> mapping_words_;                  // per mapping: of its file
+  std::vector<WordSetId> by_name_;                        // per stack: of names and files
+  std::vector<WordSetId> by_file_;                        // per stack: of files
+  WordSetId nameless_;                                    // of what has neither a tag nor frames
 };
 
 }  // namespace memtool
