@@ -84,8 +84,8 @@ class Maker {
       ++beyond_;
       heap = kNone;
     }
-    const std::size_t arena = heap == kNone ? kNone : program_.traces[heap].allocation;
-    Whole(domain, color, arena);
+    Whole(domain, color,
+          heap == kNone ? std::vector<std::size_t>{} : Arenas(program_.traces[heap]));
     const std::uint64_t before = history_.events.size() - first;
     if (heap != kNone) {
       Heap(domain, program_.traces[heap], peak);
@@ -100,12 +100,18 @@ class Maker {
                                .listed_before = before});
   }
 
-  // Allocations of a memory other than its heap's, whole or divided into their buffers.
-  void Whole(DomainId domain, std::int64_t color, std::size_t arena) {
+  // Allocations of a memory other than its heap's `arenas`, whole or divided into their buffers.
+  void Whole(DomainId domain, std::int64_t color, const std::vector<std::size_t>& arenas) {
+    const bool times =
+        std::any_of(program_.traces.begin(), program_.traces.end(),
+                    [](const HeapTrace& trace) { return trace.allocations.empty(); });
+    auto arena = arenas.begin();
     for (std::size_t i = 0; i < program_.allocations.size(); ++i) {
       const Allocation& allocation = program_.allocations[i];
-      if (allocation.color == color && i != arena && allocation.size > 0) {
-        if (program_.traces.empty() && !allocation.indefinite() && allocation.buffers.size() > 1 &&
+      if (arena != arenas.end() && *arena == i) {
+        ++arena;
+      } else if (allocation.color == color && allocation.size > 0) {
+        if (!times && !allocation.indefinite() && allocation.buffers.size() > 1 &&
             Divide(domain, i)) {
           continue;
         }
@@ -247,12 +253,19 @@ class Maker {
     return overlaps;
   }
 
-  // What a heap can hold: the allocation that does not count whole because of it.
+  // What a heap can hold: the allocations that do not count whole because of it.
   [[nodiscard]] std::int64_t Room(const HeapTrace& trace, std::int64_t color) const {
-    if (trace.allocation == kNone || program_.allocations[trace.allocation].color != color) {
-      return 0;
+    std::int64_t room = 0;
+    for (const std::size_t arena : Arenas(trace)) {
+      const Allocation& allocation = program_.allocations[arena];
+      room = SaturatingAdd(room, allocation.color == color ? allocation.size : 0);
     }
-    return program_.allocations[trace.allocation].size;
+    return room;
+  }
+  static std::vector<std::size_t> Arenas(const HeapTrace& trace) {
+    return !trace.allocations.empty()  ? trace.allocations
+           : trace.allocation == kNone ? std::vector<std::size_t>{}
+                                       : std::vector{trace.allocation};
   }
 
   [[nodiscard]] std::uint64_t Address(std::size_t row) const {

@@ -74,8 +74,9 @@ struct HeapEvent {
 };
 
 struct HeapTrace {
-  std::size_t allocation = kNone;  // of its first event's buffer
-  std::int64_t color = 0;          // of that buffer
+  std::size_t allocation = kNone;          // of its first event's buffer
+  std::int64_t color = 0;                  // of that buffer
+  std::vector<std::size_t> allocations{};  // all that it is about, where it is one for several
   std::vector<HeapEvent> events;
 };
 

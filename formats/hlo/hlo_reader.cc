@@ -97,8 +97,11 @@ void AddTextFacts(const hlo::TextProgram& read, RecordingBuilder& builder) {
       fmt::format("sizes are rounded as the report prints them: up to {} off, each",
                   FormatSize(read.precision)),
       read.precision > 0 ? 1 : 0);
-  builder.AddBlindSpot("when buffers are in use",
-                       "the text has no heap trace; --xla_dump_hlo_as_proto writes it (*.hlo.pb)");
+  if (read.program.traces.empty()) {
+    builder.AddBlindSpot(
+        "when buffers are in use",
+        "the text has no live ranges: *live-range.txt has them, and *.hlo.pb a heap trace");
+  }
 }
 
 }  // namespace

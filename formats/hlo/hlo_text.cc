@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hlo/live_ranges.h"
 #include "hlo/shape.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
@@ -34,7 +35,7 @@ bool SkipPast(std::string_view& text, std::string_view mark) {
 
 struct Rounded {
   std::int64_t bytes = 0;
-  std::int64_t precision = 0;  // half of the last digit
+  std::int64_t precision = 0;  // half of the last digit, and what XLA dropped before it rounded
 };
 
 // "16", "16B", "205.03MiB", at the beginning.
@@ -69,9 +70,11 @@ std::optional<Rounded> TakeSize(std::string_view& text) {
   if (!(value < kMax)) {
     return std::nullopt;
   }
+  // Of MiB and above, XLA divides whole numbers by 1024 until KiB, MiB, ... are left.
+  const double dropped = scale > 1024 ? scale / 1024 : 0;
   return Rounded{static_cast<std::int64_t>(std::llround(value)),
-                 static_cast<std::int64_t>(
-                     std::ceil(scale / std::pow(10.0, static_cast<double>(decimals)) / 2))};
+                 static_cast<std::int64_t>(std::ceil(
+                     dropped + scale / std::pow(10.0, static_cast<double>(decimals)) / 2))};
 }
 
 // "f32[2,3]{1,0:T(8,128)}": facts of "f32[2,3]". Of others, tuples among them, only the text.
@@ -130,12 +133,17 @@ class Scanner {
  private:
   void Line(std::string_view line) {
     const std::string_view text = Trimmed(line);
+    if (ranges_ && text.find(" (peak)") == std::string_view::npos) {
+      read_.damaged += text.empty() || Range(text) ? 0U : 1U;
+      return;
+    }
+    ranges_ = text == "BufferLiveRange:";
     if (text.starts_with("Total bytes used:")) {
       std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
       read_.total = read_.total ? read_.total : TakeNumber(rest);
     } else if (text.starts_with("from instruction:")) {
       ReadInstruction(Trimmed(text.substr(text.find(':') + 1)));
-    } else if (text.starts_with("value: <")) {
+    } else if (text.starts_with("value: <") && text.find("> (color=") == std::string_view::npos) {
       read_.damaged += Value(text.substr(text.find('<') + 1)) ? 0U : 1U;
     } else if (text.starts_with("The rest ")) {
       NotShown(text.substr(std::string_view("The rest ").size()));
@@ -183,6 +191,9 @@ class Scanner {
     allocation.size = size->bytes;
     read_.precision = std::max(read_.precision, size->precision);
     read_.off = SaturatingAdd(read_.off, size->precision);
+    if (size->precision > 0) {
+      rounded_.push_back(read_.program.allocations.size());
+    }
     Attributes(text, allocation);
     read_.program.allocations.push_back(std::move(allocation));
     return true;
@@ -216,6 +227,25 @@ class Scanner {
     }
   }
 
+  // "add.1{1}:3-12": the first and the last instruction at which a value is there.
+  bool Range(std::string_view text) {
+    const std::size_t colon = text.rfind(':');
+    std::string_view times = text.substr(std::min(colon, text.size() - 1) + 1);
+    const auto begin = TakeNumber(times);
+    const bool dash = times.starts_with('-');
+    times.remove_prefix(dash ? 1 : 0);
+    const auto end = TakeNumber(times);
+    if (colon == std::string_view::npos || !begin || !dash || !end || *end < *begin) {
+      return false;
+    }
+    const auto found = values_.find(std::string(text.substr(0, colon)));
+    if (found != values_.end()) {
+      times_.push_back({.buffer = found->second, .begin = *begin, .end = *end});
+      values_.erase(found);
+    }
+    return true;
+  }
+
   // "3 add.1{1} (phi) @0> (size=8,offset=32): f32[2]{0}".
   bool Value(std::string_view text) {
     const auto id = TakeNumber(text);
@@ -238,7 +268,13 @@ class Scanner {
     if (SkipPast(text, "): ")) {
       SetShape(buffer, MakeFacts(Trimmed(text)));
     }
-    buffer.instruction = Instructed(name.substr(0, name.find_first_of("{ @")));
+    const std::string_view instruction = name.substr(0, name.find_first_of("{ @"));
+    buffer.instruction = Instructed(instruction);
+    // Only what is part of a tuple has an index here; among the live ranges all values have one.
+    values_.try_emplace(name.substr(instruction.size()).starts_with('{')
+                            ? std::string(name.substr(0, name.find('}') + 1))
+                            : std::string(instruction) + "{}",
+                        read_.program.buffers.size());
     Add(std::move(buffer));
     return true;
   }
@@ -332,8 +368,8 @@ class Scanner {
     return rest.substr(0, std::min(rest.find('('), rest.size()));
   }
 
-  // Sizes of a report are rounded: one that reaches into its neighbour only by that much ends
-  // where the neighbour begins.
+  // Sizes of a report are rounded: one that ends about where its neighbour begins ends there, and
+  // an allocation holds what lies in it.
   void Unround(Allocation& allocation) {
     std::vector<std::size_t> rows = allocation.buffers;
     std::sort(rows.begin(), rows.end(), [this](std::size_t a, std::size_t b) {
@@ -344,16 +380,29 @@ class Scanner {
       const std::int64_t next =
           i + 1 < rows.size() ? read_.program.buffers[rows[i + 1]].offset : allocation.size;
       const std::int64_t room = SaturatingSubtract(next, buffer.offset);
-      if (room > 0 && buffer.size > room &&
-          SaturatingSubtract(buffer.size, room) <= rounding_[rows[i]]) {
+      if (room > 0 && Magnitude(SaturatingSubtract(buffer.size, room)) <= rounding_[rows[i]]) {
         buffer.size = room;
       }
+      const std::int64_t end = SaturatingAdd(buffer.offset, buffer.size);
+      if (SaturatingSubtract(end, allocation.size) <= read_.precision) {
+        allocation.size = std::max(allocation.size, end);
+      }
+    }
+  }
+
+  // The total is exact: where one size alone is rounded, it is what the others leave.
+  void UnroundByTotal() {
+    const std::int64_t off =
+        read_.total ? SaturatingSubtract(*read_.total, read_.program.Total()) : 0;
+    if (rounded_.size() == 1 && read_.not_shown == 0 && Magnitude(off) <= read_.off) {
+      read_.program.allocations[rounded_.front()].size += off;
     }
   }
 
   void Finish() {
     HloProgram& program = read_.program;
     rounding_.resize(program.buffers.size());
+    UnroundByTotal();
     for (Allocation& allocation : program.allocations) {
       if (report_) {
         Unround(allocation);
@@ -361,23 +410,25 @@ class Scanner {
       for (const std::size_t row : allocation.buffers) {
         const Buffer& buffer = program.buffers[row];
         program.damage.outside +=
-            SaturatingAdd(buffer.offset, buffer.size) >
-                    SaturatingAdd(allocation.size, report_ ? read_.precision : 0)
-                ? 1U
-                : 0U;
+            SaturatingAdd(buffer.offset, buffer.size) > allocation.size ? 1U : 0U;
         if (allocation.largest == kNone || buffer.size > program.buffers[allocation.largest].size) {
           allocation.largest = row;
         }
       }
     }
+    AddTraces(program, std::move(times_));
   }
 
   bool report_;
   TextProgram read_;
-  std::size_t current_ = kNone;  // allocation of the header read last
+  std::size_t current_ = kNone;              // allocation of the header read last
+  bool ranges_ = false;                      // under "BufferLiveRange:"
+  KeyMap<std::string, std::size_t> values_;  // buffers by the names that live ranges have for them
+  std::vector<LiveRange> times_;
   KeyMap<std::uint64_t, std::size_t> allocations_;
   KeyMap<std::string, std::size_t> instructions_;
   std::vector<std::int64_t> rounding_;  // per buffer of a report
+  std::vector<std::size_t> rounded_;    // allocations
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // What --xla_dump_to writes about a program's buffers as text: *buffer-assignment.txt (allocations
-// and the values in them) and *memory-usage-report.txt (allocations by size, with rounded sizes).
-// Neither says when a buffer is in use.
+// and the values in them; in some versions, and with a *live-range.txt behind it, when each is in
+// use) and *memory-usage-report.txt (allocations by size, with rounded sizes).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class TextDump : std::uint8_t { kNone, kBufferAssignment, kUsageReport };
 TextDump DetectTextDump(std::string_view head);
 
 struct TextProgram {
-  HloProgram program;                 // without heap traces
+  HloProgram program;                 // with heap traces where the text has live ranges
   std::optional<std::int64_t> total;  // that the text states
   std::int64_t precision = 0;         // most bytes that rounding took from a size
   std::int64_t off = 0;               // most bytes that it took from all allocations together
