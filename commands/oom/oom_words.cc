@@ -372,6 +372,9 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
     return sentences;
   }
   const OomState& state = *found.state;
+  if (!found.facts.cached) {
+    return sentences;
+  }
   const std::string where =
       state.pieces == 0 && state.free > 0
           ? std::string("in no block that the file lists")

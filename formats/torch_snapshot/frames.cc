@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "support/read_error.h"
@@ -28,7 +29,8 @@ Value FrameTable::Frame(std::span<const Value> pairs, std::uint64_t offset) {
         filename = field.String();
         break;
       case Word::kLine:
-        line = field.Int();
+        // PyTorch writes -1, for code without a line, as an unsigned number of 64 bits.
+        line = pairs[i + 1].kind == ValueKind::kBigUint ? 0 : std::max<std::int64_t>(field.Int(), 0);
         break;
       case Word::kFxNodeOp:
       case Word::kFxNodeName:
