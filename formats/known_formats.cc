@@ -2,21 +2,39 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "memtool/formats/reader.h"
 #include "support/byte_cursor.h"
+#include "support/read_error.h"
+#include "support/wire.h"
 
 namespace memtool::formats {
 
 namespace {
 
+constexpr std::string_view kTimeHint =
+    "it is of time and not of memory; pprof -proto FILE writes it in the form that memtool reads";
 constexpr std::string_view kProtoHint =
     "write it in the proto form, for example with a current pprof: pprof -proto FILE";
 constexpr std::string_view kLaterHint = "not in this version";
 
+constexpr KnownFormat kNsightReport{
+    "an Nsight Systems report (.nsys-rep)",
+    "nsys export --type sqlite FILE writes the database that memtool reads; recorded with "
+    "--cuda-memory-usage=true, it has every allocation"};
+
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.starts_with(prefix);
+}
+
+bool HasAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
 }
 
 bool FirstLineHas(std::string_view text, std::string_view word) {
@@ -47,30 +65,74 @@ bool IsLegacyCpu(std::string_view text) {
 }
 
 bool IsJson(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos || (text[first] != '{' && text[first] != '[')) {
+  text = AfterSpace(text);
+  if (text.empty() || (text[0] != '{' && text[0] != '[')) {
     return false;
   }
-  const std::size_t second = text.find_first_not_of(kSpace, first + 1);
-  const std::string_view may_follow = text[first] == '{' ? "\"}" : "[{\"]-0123456789tfn";
-  return second == std::string_view::npos ||
-         may_follow.find(text[second]) != std::string_view::npos;
+  const std::string_view may_follow = text[0] == '{' ? "\"}" : "[{\"]-0123456789tfn";
+  const std::string_view second = AfterSpace(text.substr(1));
+  return second.empty() || may_follow.find(second[0]) != std::string_view::npos;
+}
+
+// The data of a chart of Google's: its columns, then its rows.
+bool IsChart(std::string_view text) {
+  text = AfterSpace(text);
+  text = AfterSpace(text.substr(text.starts_with('[') ? 1 : 0));
+  return text.starts_with('{') && AfterSpace(text.substr(1)).starts_with("\"cols\"");
 }
 
 bool IsText(std::string_view text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+    constexpr char kEscape = '\x1b';  // of colours
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t' &&
+           c != kEscape;
   });
 }
 
-// Protobuf files whose first field is a message that begins with a name.
+// Whether the head is fields of protobuf up to its end, or to one that the rest of the file ends.
+bool IsProto(std::span<const std::byte> head) {
+  try {
+    for (ByteCursor cursor(head, 0); !cursor.done();) {
+      wire::Next(cursor);
+    }
+    return true;
+  } catch (const ReadError& error) {
+    return error.error().code == ErrorCode::kTruncated;
+  }
+}
+
+// Protobuf files whose first field is a message that begins with a name. Any text may begin with
+// an empty line and name a function of JAX.
 bool IsXlaProto(std::string_view text) {
   return text.size() > 8 && text[0] == '\x0a' &&
-         (text.find("HloModule") != std::string_view::npos ||
-          text.find("/host:") != std::string_view::npos ||
-          text.find("/device:") != std::string_view::npos ||
-          text.find("jit_") != std::string_view::npos);
+         HasAny(text, {"HloModule", "/host:", "/device:", "jit_"}) && !IsText(text) &&
+         IsProto(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+// Pages as PyTorch writes them begin with an empty line.
+bool IsHtml(std::string_view text) {
+  const std::string_view page = AfterSpace(text);
+  constexpr std::size_t kTag = 14;
+  std::string begin(page.substr(0, kTag));
+  for (char& c : begin) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return StartsWith(begin, "<!doctype html") || StartsWith(begin, "<html");
+}
+
+// trace_plot and segment_plot of PyTorch 2.0: what is drawn, in place of the snapshot.
+bool IsOldPlot(std::string_view text) {
+  return IsHtml(text) && HasAny(text, {"alloc_data = {", "trace_data = {"});
+}
+
+// Python's marshal: a dict whose first key is a tuple of file, line and function.
+bool IsPythonProfile(std::string_view text) {
+  constexpr char kNoReference = 0x7f;
+  if (text.size() < 6 || (text[0] & kNoReference) != '{') {
+    return false;
+  }
+  const char tuple = text[1] & kNoReference;
+  return (tuple == ')' && text[2] == 3) || (tuple == '(' && Word(text, 2, 4, false) == 3);
 }
 
 // torch.save() writes a zip of "NAME/data.pkl", "NAME/version" and tensors; its first entry is the
@@ -90,8 +152,11 @@ struct Rule {
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 18> kRules{{
-    {IsLegacyCpu, {"a CPU profile in the legacy binary form", kProtoHint}},
+constexpr std::array<Rule, 26> kRules{{
+    {IsLegacyCpu, {"a CPU profile in the legacy binary form", kTimeHint}},
+    {[](std::string_view t) { return StartsWith(t, "heap_v2/"); },
+     {"a heap profile of jemalloc",
+      "it is of host memory; jeprof reads it: jeprof --text PROGRAM FILE"}},
     {[](std::string_view t) { return StartsWith(t, "heap profile:"); },
      {"a heap profile in the legacy text form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "--- heapz") || StartsWith(t, "--- heap"); },
@@ -100,13 +165,24 @@ constexpr std::array<Rule, 18> kRules{{
        return StartsWith(t, "--- contention") || StartsWith(t, "--- mutex") ||
               StartsWith(t, "--- contentionz");
      },
-     {"a contention profile in the legacy text form", kProtoHint}},
+     {"a contention profile in the legacy text form", kTimeHint}},
     {[](std::string_view t) { return StartsWith(t, "--- threadz") || StartsWith(t, "--- Thread"); },
      {"a thread profile in the legacy text form", kProtoHint}},
     {[](std::string_view t) { return FirstLineHas(t, "profile: total "); },
      {"a Go count profile in the legacy text form", kProtoHint}},
     {[](std::string_view t) { return StartsWith(t, "SQLite format 3"); },
      {"a SQLite database, such as an Nsight Systems export", kLaterHint}},
+    {[](std::string_view t) { return StartsWith(t, "NVIDIA Tegra Profiler Report"); },
+     kNsightReport},
+    {IsPythonProfile,
+     {"a CPU profile of Python's cProfile",
+      "it is of time and not of memory; Python reads it: python3 -m pstats FILE"}},
+    {[](std::string_view t) { return StartsWith(t, "PERFILE2"); },
+     {"a recording of perf", "it is of time and not of memory; perf report -i FILE reads it"}},
+    {[](std::string_view t) { return StartsWith(t, "memray"); },
+     {"a recording of memray", "it is of host memory; memray reads it: memray stats FILE"}},
+    {[](std::string_view t) { return StartsWith(t, "desc: ") && HasAny(t, {"\ntime_unit: "}); },
+     {"a heap profile of Valgrind's massif", "it is of host memory; ms_print reads it"}},
     {IsTorchCheckpoint,
      {"a PyTorch checkpoint (.pt, .pth)",
       "it holds tensors; torch.cuda.memory._dump_snapshot() writes what held the memory"}},
@@ -121,20 +197,26 @@ constexpr std::array<Rule, 18> kRules{{
      },
      {"a program or library", "give the profile that it wrote"}},
     {IsXlaProto, {"an XLA trace or HLO module", kLaterHint}},
-    {[](std::string_view t) { return StartsWith(t, "<!DOCTYPE html") || StartsWith(t, "<html"); },
-     {"an HTML page", "give the file that the page shows"}},
+    {IsOldPlot,
+     {"a page drawn by PyTorch 2.0, with a picture and no snapshot",
+      "give the snapshot that it was drawn from; pages of PyTorch 2.1 and later hold theirs"}},
+    {IsHtml, {"an HTML page", "give the file that the page shows"}},
     {[](std::string_view t) { return StartsWith(t, "digraph") || StartsWith(t, "strict digraph"); },
      {"a Graphviz graph", "give the profile that it was drawn from"}},
-    {[](std::string_view t) {
-       return IsJson(t) && t.find("traceEvents") != std::string_view::npos;
-     },
+    {[](std::string_view t) { return IsJson(t) && HasAny(t, {"traceEvents"}); },
      {"a Chrome trace without memory events",
       "torch.profiler writes them with profile_memory=True; ui.perfetto.dev shows any trace"}},
     {[](std::string_view t) {
-       return IsJson(t) && t.find("\"bySizeToMaxHeap\"") != std::string_view::npos;
+       return IsJson(t) && HasAny(t, {"\"bySizeToMaxHeap\"", "\"heapSizes\"", "\"maxHeap\"",
+                                      "\"logicalBufferSpans\""});
      },
      {"what xprof's memory viewer shows of a program",
       "give what it was made from: the trace (*.xplane.pb), or the *.hlo_proto.pb beside it"}},
+    {[](std::string_view t) {
+       return IsChart(t) ||
+              (IsJson(t) && HasAny(t, {"\"memoryProfilePerAllocator\"", "\"byProgram\""}));
+     },
+     {"what xprof shows of a trace", "give the trace that it was made from: *.xplane.pb"}},
     {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
     {IsText,
      {"text of no known kind",
@@ -151,6 +233,10 @@ const KnownFormat* RecognizeUnread(std::span<const std::byte> head) {
     }
   }
   return nullptr;
+}
+
+const KnownFormat* RecognizeName(std::string_view name) {
+  return name.ends_with(".nsys-rep") || name.ends_with(".qdrep") ? &kNsightReport : nullptr;
 }
 
 }  // namespace memtool::formats

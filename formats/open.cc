@@ -68,15 +68,19 @@ Result<const Reader*> ReaderByName(ReaderList readers, std::string_view name) {
               "formats: " + ListNames(readers));
 }
 
+Error Unread(const KnownFormat& known) {
+  return Error{.code = ErrorCode::kUnsupported,
+               .input = {},
+               .message = fmt::format("this is {}, which memtool does not read", known.what),
+               .hint = std::string(known.hint) + LeftOutText()};
+}
+
 Error Unknown(ReaderList readers, std::span<const std::byte> head) {
   if (head.empty()) {
     return Error{.code = ErrorCode::kTruncated, .input = {}, .message = "the input is empty"};
   }
   if (const KnownFormat* known = RecognizeUnread(head)) {
-    return Error{.code = ErrorCode::kUnsupported,
-                 .input = {},
-                 .message = fmt::format("this is {}, which memtool does not read", known->what),
-                 .hint = std::string(known->hint) + LeftOutText()};
+    return Unread(*known);
   }
   return Error{.code = ErrorCode::kUnknownFormat,
                .input = {},
@@ -325,8 +329,16 @@ Result<Document> Open(const std::string& name, const OpenOptions& options) {
     return Open(MakeFdSource(STDIN_FILENO, false), "standard input", options);
   }
   auto source = OpenFile(name);
-  return source ? Open(*std::move(source), name, options)
-                : Fail(WithInput(std::move(source.error()), name));
+  if (!source) {
+    return Fail(WithInput(std::move(source.error()), name));
+  }
+  auto document = Open(*std::move(source), name, options);
+  if (!document && document.error().code == ErrorCode::kUnknownFormat) {
+    if (const KnownFormat* known = RecognizeName(name)) {
+      return Fail(WithInput(Unread(*known), name));
+    }
+  }
+  return document;
 }
 
 Result<Recording> OpenRecording(const std::string& name, OpenOptions options) {

@@ -131,6 +131,37 @@ bool HoldsRuns(const fs::path& folder) {
   return !error && whole.filename() == "profile";
 }
 
+// ".pickle": the end of the names of most files; none where they have no end.
+std::pair<std::string, std::size_t> CommonEnd(const std::vector<std::string>& files) {
+  std::map<std::string, std::size_t> ends;
+  for (const std::string& file : files) {
+    ++ends[fs::path(file).extension().string()];
+  }
+  const auto most = std::max_element(
+      ends.begin(), ends.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == ends.end() ? std::pair<std::string, std::size_t>()
+                            : std::pair<std::string, std::size_t>(*most);
+}
+
+// A folder of other files is many inputs: which of them are meant, only their names can say.
+Error NoTraces(const std::string& folder, const std::vector<std::string>& files) {
+  Error error{.code = ErrorCode::kIo,
+              .input = folder,
+              .message = "a folder without a profiler's trace",
+              .hint =
+                  "looked for *.xplane.pb and *.trace.json.gz in it and in the runs of its "
+                  "plugins/profile"};
+  if (const auto [end, count] = CommonEnd(files); count > 0) {
+    const fs::path all = fs::path(folder) / ("*" + end);
+    error.message = fmt::format("a folder of {}, and no profiler's trace",
+                                Counted(count, end.empty() ? "file" : end + " file"));
+    error.hint = fmt::format(
+        "name one, or all of a series: {}; memtool ranks {} compares the ranks of a job",
+        all.string(), folder);
+  }
+  return error;
+}
+
 }  // namespace
 
 Result<TraceFolder> FindTraces(const std::string& folder) {
@@ -160,11 +191,7 @@ Result<TraceFolder> FindTraces(const std::string& folder) {
       return found;
     }
   }
-  return Fail({.code = ErrorCode::kIo,
-               .input = folder,
-               .message = "a folder without a profiler's trace",
-               .hint = "looked for *.xplane.pb and *.trace.json.gz in it and in the runs of its "
-                       "plugins/profile; other files are named one by one"});
+  return Fail(NoTraces(folder, *here ? (*here)->files : std::vector<std::string>{}));
 }
 
 Result<std::vector<std::string>> WithFoldersRead(const std::vector<std::string>& names,

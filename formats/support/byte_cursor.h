@@ -2,6 +2,7 @@
 // arithmetic on input. A read past the end throws ReadError with the offset.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -96,6 +97,13 @@ class ByteCursor {
 
 inline std::string_view AsText(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Without the mark of UTF-8 and the white space that text may begin with.
+inline std::string_view AfterSpace(std::string_view text) {
+  text.remove_prefix(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  return text;
 }
 
 }  // namespace memtool::formats

@@ -48,12 +48,13 @@ Match SniffJson(std::string_view text) {
 }  // namespace
 
 Match TorchSnapshotReader::Sniff(std::span<const std::byte> head) const {
-  const std::string_view text = AsText(head);
+  std::string_view text = AsText(head);
+  if (text.size() > 1 && text[0] == '\x80') {
+    return text[1] >= 2 && text[1] <= 5 ? SniffPickle(text) : Match::kNo;
+  }
+  text = AfterSpace(text);
   if (text.size() < 2) {
     return Match::kNo;
-  }
-  if (text[0] == '\x80') {
-    return text[1] >= 2 && text[1] <= 5 ? SniffPickle(text) : Match::kNo;
   }
   if (text[0] == '{' || text[0] == '[') {
     return SniffJson(text);

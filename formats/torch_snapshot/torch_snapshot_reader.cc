@@ -63,9 +63,22 @@ Result<Recording> ReadPlain(ByteWindow& in, const Limits& limits, const std::str
   return head.front() == kPickle ? ReadPickle(in, limits, inside) : ReadJson(in, limits, inside);
 }
 
+// Pages as PyTorch writes them begin with an empty line.
+void SkipSpace(ByteWindow& in) {
+  constexpr std::size_t kMark = 3;
+  for (auto text = AsText(in.Fill(kMark)); !text.empty(); text = AsText(in.Fill(kMark))) {
+    const std::size_t space = text.size() - AfterSpace(text).size();
+    if (space == 0) {
+      return;
+    }
+    in.Advance(space);
+  }
+}
+
 }  // namespace
 
 Result<Recording> TorchSnapshotReader::Read(ByteWindow& in, const Limits& limits) const {
+  SkipSpace(in);
   const auto head = in.Fill(1);
   if (head.empty() || head.front() != std::byte{'<'}) {
     return ReadPlain(in, limits, {});

@@ -248,10 +248,11 @@ def native_pickle(root):
 
 
 def page(data):
-    """A page as trace_plot writes it: base64, padded with one to three zeros."""
+    """A page as trace_plot writes it: it begins with an empty line, and the base64 is padded with
+    one to three zeros."""
     data += b'\x00' * (3 - len(data) % 3)
     files = json.dumps([{'name': 'snapshot.pickle', 'base64': base64.b64encode(data).decode()}])
-    return ('<!DOCTYPE html>\n<html><body><script type="module">\n'
+    return ('\n<!DOCTYPE html>\n<html><body><script type="module">\n'
             'import {add_local_files} from "./MemoryViz.js"\n'
             f'const local_files = {files}\nadd_local_files(local_files, "Active Memory Timeline")\n'
             '</script></body></html>\n').encode()
@@ -312,6 +313,9 @@ def forms():
     yield 'snapshot.json', json.dumps(snap).encode()
     yield 'indented.json', json.dumps(snap, indent=2).encode()
     yield 'page.html', page(pickle.dumps(snap, protocol=4))
+    yield 'page_at_once.html', page(pickle.dumps(snap, protocol=4)).lstrip()
+    yield 'page_of_windows.html', b'\xef\xbb\xbf' + page(pickle.dumps(snap, protocol=4)).replace(b'\n', b'\r\n')
+    yield 'later.json', b'\n\t' + json.dumps(snap).encode()
     yield 'packed.pickle.gz', gzip.compress(pickle.dumps(snap, protocol=4), mtime=0)
     yield 'list.pickle', pickle.dumps(snap['segments'], protocol=4)
     yield 'list.json', json.dumps(snap['segments']).encode()

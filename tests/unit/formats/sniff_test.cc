@@ -42,12 +42,74 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
                    "ELF\2\1\1"),
             "a program or library");
   EXPECT_EQ(WhatIs("<!DOCTYPE html><html>"), "an HTML page");
+  EXPECT_EQ(WhatIs("\n\n<!doctype HTML><html>"), "an HTML page");
+  EXPECT_EQ(WhatIs("\xEF\xBB\xBF\r\n<HTML lang=en>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
   EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace without memory events");
   EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
   EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
   EXPECT_EQ(WhatIs("\x01\x02\x03\x04"sv), "");
+}
+
+TEST(RecognizeUnread, NamesWhatOtherToolsWrite) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(WhatIs("heap_v2/524288\n  t*: 28106: 56637512 [0: 0]\n"), "a heap profile of jemalloc");
+  EXPECT_EQ(WhatIs("NVIDIA Tegra Profiler Report 1.\n\x0bLocal (CLI)\x12\x0a"sv),
+            "an Nsight Systems report (.nsys-rep)");
+  // {('<stdin>', 1, 'f'): ...} as marshal of Python 3 writes it, with marks for what is referred
+  // to again or without, and as Python 2 did.
+  EXPECT_EQ(WhatIs("\xfb\x29\x03\xda\x07<stdin>\xe9\x01\0\0\0\xda\x01"
+                   "f"sv),
+            "a CPU profile of Python's cProfile");
+  EXPECT_EQ(WhatIs("{\xa9\x03z\x07<stdin>i\x01\0\0\0Z\x01"
+                   "f"sv),
+            "a CPU profile of Python's cProfile");
+  EXPECT_EQ(WhatIs("{(\x03\0\0\0s\x07\0\0\0<stdin>i\x01\0\0\0"sv),
+            "a CPU profile of Python's cProfile");
+  EXPECT_EQ(WhatIs("PERFILE2\x68\0\0\0"sv), "a recording of perf");
+  EXPECT_EQ(WhatIs("memray\0\x0b\0\0\0"sv), "a recording of memray");
+  EXPECT_EQ(WhatIs("desc: (none)\ncmd: ./train\ntime_unit: i\n"),
+            "a heap profile of Valgrind's massif");
+  EXPECT_EQ(WhatIs("desc: what I tried\n"), "text of no known kind");
+}
+
+TEST(RecognizeUnread, NamesWhatXprofShows) {
+  const char* const viewer = "what xprof's memory viewer shows of a program";
+  EXPECT_EQ(WhatIs("{\n  \"bySizeToMaxHeap\": [1, 2]"), viewer);
+  EXPECT_EQ(WhatIs("{\"heapSizes\": [0.5, 1.5]"), viewer);
+  const char* const trace = "what xprof shows of a trace";
+  EXPECT_EQ(WhatIs("{\"memoryProfilePerAllocator\": {\"GPU_0_bfc\": {}}}"), trace);
+  EXPECT_EQ(WhatIs("[{\"cols\": [{\"id\": \"rank\"}], \"rows\": []}]"), trace);
+  EXPECT_EQ(WhatIs("{\"byCategory\": {}, \"byProgram\": {}}"), trace);
+  EXPECT_EQ(WhatIs("{\"a\": 1, \"cols\": []}"), "JSON of no known kind");
+}
+
+TEST(RecognizeUnread, NamesPagesThatHoldAPicture) {
+  const char* const picture = "a page drawn by PyTorch 2.0, with a picture and no snapshot";
+  EXPECT_EQ(WhatIs("\n<!DOCTYPE html>\n<html><head></head><body>\n<script type=\"module\">\n"
+                   "import {main} from \"https://x/MemoryPlot.js\"\n"
+                   "let alloc_data = {\"actions\": [0], \"string_table\": [\"jit_step\"]}\n"),
+            picture);
+  EXPECT_EQ(WhatIs("<!DOCTYPE html>\n<script>let trace_data = {\"string_table\": []}"), picture);
+}
+
+// Words of JAX do not make a program of XLA: only its fields do.
+TEST(RecognizeUnread, TakesNoTextForXla) {
+  using namespace std::string_view_literals;
+  const char* const xla = "an XLA trace or HLO module";
+  EXPECT_EQ(WhatIs("\nstep jit_fwd done\nall good\n"), "text of no known kind");
+  EXPECT_EQ(WhatIs("\n\x1b[31mTraceback\x1b[0m in jit_step, /device:GPU:0\n"),
+            "text of no known kind");
+  EXPECT_EQ(WhatIs("\x0a\x0f\x12\x0djit_train_step\x12\x02\x08\x01"sv), xla);
+  // A field that goes on behind the head.
+  EXPECT_EQ(WhatIs("\x0a\xff\xff\x03\x12\x0djit_train_step"sv), xla);
+}
+
+TEST(RecognizeName, GoesByTheEnd) {
+  EXPECT_NE(RecognizeName("a/report1.nsys-rep"), nullptr);
+  EXPECT_NE(RecognizeName("old.qdrep"), nullptr);
+  EXPECT_EQ(RecognizeName("nsys-rep/a.bin"), nullptr);
 }
 
 Match Sniff(std::span<const std::byte> bytes) {

@@ -40,9 +40,10 @@ std::vector<std::string> DiagnosticCodes(const Recording& recording) {
 TEST(TorchSnapshot, EveryFormSaysTheSame) {
   const std::string expected = Describe(Load("proto4.pickle"));
   EXPECT_THAT(expected, HasSubstr("forward:linear.py:5;step:train.py:20;main:train.py:10"));
-  for (const char* form : {"proto2.pickle", "proto3.pickle", "proto5.pickle", "native.pickle",
-                           "snapshot.json", "indented.json", "page.html", "packed.pickle.gz",
-                           "zeros_after.pickle", "second_pickle.pickle"}) {
+  for (const char* form :
+       {"proto2.pickle", "proto3.pickle", "proto5.pickle", "native.pickle", "snapshot.json",
+        "indented.json", "later.json", "page.html", "page_at_once.html", "page_of_windows.html",
+        "packed.pickle.gz", "zeros_after.pickle", "second_pickle.pickle"}) {
     EXPECT_EQ(Describe(Load(form)), expected) << form;
   }
   EXPECT_EQ(Describe(Load("list.pickle")), Describe(Load("list.json")));

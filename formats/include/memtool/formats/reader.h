@@ -51,5 +51,7 @@ struct KnownFormat {
 };
 // The name of a recognised but unread format, or nullptr.
 const KnownFormat* RecognizeUnread(std::span<const std::byte> head);
+// The same by a file's name, for what its bytes did not tell.
+const KnownFormat* RecognizeName(std::string_view name);
 
 }  // namespace memtool::formats
