@@ -333,7 +333,8 @@ Result<Document> Open(const std::string& name, const OpenOptions& options) {
     return Fail(WithInput(std::move(source.error()), name));
   }
   auto document = Open(*std::move(source), name, options);
-  if (!document && document.error().code == ErrorCode::kUnknownFormat) {
+  if (!document && (document.error().code == ErrorCode::kUnknownFormat ||
+                    document.error().code == ErrorCode::kUnsupported)) {
     if (const KnownFormat* known = RecognizeName(name)) {
       return Fail(WithInput(Unread(*known), name));
     }

@@ -13,12 +13,14 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/answerable.h"
 #include "options/expected_options.h"
 #include "options/keywords_option.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "words/refusals.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -128,6 +130,11 @@ class AccountCommand final : public RowsCommand {
     AccountMaker maker(query_);
     if (!names.empty()) {
       auto done = input_reader.ForEach(names, view(), [&](const Selection& loaded) -> Result<void> {
+        if (!IsOfMemory(loaded.source())) {
+          return Refuse(ErrorCode::kUnsupported, loaded.source(),
+                        "that is not of memory has no account",
+                        "memtool top shows it in its own unit");
+        }
         const RecordingKind kind = loaded.recording().metadata.origin.kind;
         if (kind == RecordingKind::kDriverLog && input_reader.joins().driver()) {
           MEMTOOL_TRY(ReadDriverKeywords());

@@ -46,7 +46,7 @@ constexpr auto kSteps = std::to_array<StepWords>(
       "needs the segments of a snapshot, and all their blocks"},
      {"private_pools",
       "private pools",
-      "free for CUDA graphs and MemPools only, and kept while these live",
+      "free for graphs and MemPools only, and kept while these live",
       {}},
      {"reusable", "reusable", "gaps beside live blocks, where the largest request fits", {}},
      {"fragmented", "fragmentation", "gaps beside live blocks, too small to be of use",
@@ -87,6 +87,9 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.contradicts) {
     return "the figures that tell it are of different moments, processes or devices";
   }
+  if (step.key == "below_framework" && !facts.platform.empty()) {
+    return facts.platform + " context, libraries, graphs, other allocators";
+  }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
     return PoolNote(facts.pool_limit);
   }
@@ -105,6 +108,9 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   }
   const StepWords& words = ToWords(step.key);
   const bool missing = step.kind == AccountStep::Kind::kUnknown && !words.missing.empty();
+  if (missing && !facts.platform.empty() && words.missing.find("nvidia") != words.missing.npos) {
+    return step.key == "capacity" ? "--capacity" : "the vendor's tool tells it";
+  }
   return std::string(missing ? words.missing : words.note);
 }
 

@@ -107,6 +107,8 @@ class CheckCommand final : public Command {
         }));
     input_reader.Finish();
     CheckAnswer answer = std::move(maker).Make();
+    const auto& lacking = input_reader.moment_lines();
+    answer.notes.insert(answer.notes.begin(), lacking.begin(), lacking.end());
     AnswerHead head = input_reader.Head(answer.head.question);
     head.unit = "bytes";
     for (InputNote& note : head.inputs) {
@@ -119,7 +121,9 @@ class CheckCommand final : public Command {
     if (!write_path_.empty() && last) {
       MEMTOOL_TRY(WriteBaseline(*std::move(last), streams));
     }
-    return answer.broken > 0 ? ExitCode::kGate : input_reader.exit_code();
+    return answer.broken > 0    ? ExitCode::kGate
+           : answer.unknown > 0 ? ExitCode::kInput
+                                : input_reader.exit_code();
   }
 
  private:

@@ -55,7 +55,9 @@ bool HasSeveralInputs(const CheckAnswer& answer) {
 // The limit that is next to be broken.
 std::string ClosestText(const CheckAnswer& answer) {
   const auto share = [](const CheckRow& row) {
-    return row.limit <= 0 ? 1.0 : static_cast<double>(row.value) / static_cast<double>(row.limit);
+    return row.limit <= 0
+               ? 1.0
+               : static_cast<double>(row.value.value_or(0)) / static_cast<double>(row.limit);
   };
   const auto closest =
       std::max_element(answer.rows.begin(), answer.rows.end(),
@@ -63,8 +65,13 @@ std::string ClosestText(const CheckAnswer& answer) {
   return closest == answer.rows.end()
              ? std::string()
              : fmt::format("; the closest is {}: {} of {} ({:.1f}%)", WhatText(*closest),
-                           FormatSize(closest->value), FormatSize(closest->limit),
+                           FormatSize(closest->value.value_or(0)), FormatSize(closest->limit),
                            100 * share(*closest));
+}
+
+std::string UnknownText(const CheckRow& row) {
+  return fmt::format("{}: the input does not tell it; {} allows {}", WhatText(row),
+                     row.base ? "the baseline" : "the budget", FormatSize(row.limit));
 }
 
 std::vector<std::string> Head(const CheckAnswer& answer, const std::string& against) {
@@ -79,7 +86,16 @@ std::vector<std::string> Head(const CheckAnswer& answer, const std::string& agai
       }
     }
   }
-  if (answer.broken == 0) {
+  for (const CheckRow& row : answer.rows) {
+    if (!row.value) {
+      head.push_back(
+          fmt::format("UNKNOWN  {}{}", UnknownText(row), several ? " · " + row.input : ""));
+    }
+  }
+  if (answer.broken == 0 && answer.unknown > 0) {
+    head.push_back(
+        fmt::format("{} of {} unknown", answer.unknown, Counted(answer.rows.size(), "limit")));
+  } else if (answer.broken == 0) {
     head.push_back(answer.rows.empty()
                        ? "OK  there are no limits"
                        : fmt::format("OK  within {}{}", Counted(answer.rows.size(), "limit"),
@@ -107,7 +123,7 @@ std::string BrokenText(const CheckRow& row) {
   const std::string limit = row.base ? fmt::format("the {} allowed ({} in the baseline)",
                                                    FormatSize(row.limit), FormatSize(*row.base))
                                      : "its budget of " + FormatSize(row.limit);
-  return fmt::format("{} is {}, {} above {}", WhatText(row), FormatSize(row.value),
+  return fmt::format("{} is {}, {} above {}", WhatText(row), FormatSize(row.value.value_or(0)),
                      FormatSize(row.over()), limit);
 }
 
@@ -117,7 +133,9 @@ TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std:
   table.verdict_color = answer.broken > 0 ? kAlarm256 : kNoColor;
   TableColumns<CheckRow> columns(CheckFields(), true,
                                  {"ok", "value", "limit", "over", "base", "what", "input"});
-  columns["ok"].get = [](const CheckRow& row) { return Cell(row.broken() ? "FAILED" : "ok"); };
+  columns["ok"].get = [](const CheckRow& row) {
+    return Cell(!row.value ? "unknown" : row.broken() ? "FAILED" : "ok");
+  };
   columns["over"].get = [](const CheckRow& row) {
     return row.broken() ? Cell(Amount{.value = row.over()}) : Cell();
   };
@@ -133,6 +151,10 @@ TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std:
 std::vector<std::string> Annotations(const CheckAnswer& answer) {
   std::vector<std::string> lines;
   for (const CheckRow& row : answer.rows) {
+    if (!row.value) {
+      lines.push_back("::warning title=memtool check::" +
+                      CommandText(EscapeText(row.input + ": " + UnknownText(row))));
+    }
     if (row.broken()) {
       const std::string because = BecauseText(row);
       lines.push_back(
@@ -151,11 +173,16 @@ std::string JunitXml(const CheckAnswer& answer) {
   std::string xml = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<testsuite name=\"memtool check\" tests=\"{}\" failures=\"{}\" errors=\"0\" "
-      "skipped=\"0\">\n",
-      answer.rows.size(), answer.broken);
+      "skipped=\"{}\">\n",
+      answer.rows.size(), answer.broken, answer.unknown);
   for (const CheckRow& row : answer.rows) {
     xml += fmt::format(R"(  <testcase classname="{}" name="{}{}")", EscapeXml(row.input),
                        EscapeXml(WhatText(row)), row.base ? " (baseline)" : "");
+    if (!row.value) {
+      xml += fmt::format(">\n    <skipped message=\"{}\"/>\n  </testcase>\n",
+                         EscapeXml(UnknownText(row)));
+      continue;
+    }
     if (!row.broken()) {
       xml += "/>\n";
       continue;

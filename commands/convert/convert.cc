@@ -79,6 +79,7 @@ Result<std::shared_ptr<const Recording>> Combined(InputReader& input_reader,
   all.insert(all.end(), bases.begin(), bases.end());
   auto done =
       input_reader.ForEachRecording(all, [&](const std::string&, const auto& read) -> Result<void> {
+        input_reader.NoteUnlike(*read, input_reader.notes().size() - 1);
         const MomentSpec moment = view.MakeMoment(*read, view.moment());
         MEMTOOL_TRY(CheckMoment(*read, moment));
         auto recording = RecordingAt(read, moment, view.device());

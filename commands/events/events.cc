@@ -150,8 +150,9 @@ class EventsCommand final : public Command {
                                     .count = output_.is_table()});
     MEMTOOL_TRY(answer);
     WarnOfUnmatched(view, streams);
+    const auto& lines = input_reader.moment_lines();
     if (answer->count == 0U && !answer->story) {
-      Warn(streams, "no event matches");
+      Warn(streams, lines.empty() ? "no event matches" : lines.front());
     }
     return output_.Print(
         MakeView(*answer),
@@ -160,6 +161,7 @@ class EventsCommand final : public Command {
           const auto count = static_cast<std::int64_t>(*answer->count);
           table.head = {fmt::format("{} · {} event{}, {}", InputsText(input_reader),
                                     FormatCount(count), PluralS(count), chosen_.range().Text())};
+          table.head.insert(table.head.end(), lines.begin(), lines.end());
           if (answer->story) {
             table.head.push_back(StoryText(*answer->story, answer->zero));
           }

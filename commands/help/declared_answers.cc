@@ -300,6 +300,7 @@ constexpr FigureInfo kRanksFigures[] = {
 constexpr FigureInfo kCheckFigures[] = {
     // NOLINT
     {"broken", "natural", "how many limits are broken"},
+    {"unknown", "natural", "how many limits are of something that the input does not tell"},
     {"notes", "string[]", "what else differs from the baseline"},
 };
 constexpr FigureInfo kWhatifFigures[] = {
@@ -325,12 +326,13 @@ constexpr FigureInfo kFitFigures[] = {
     // NOLINT
     {"gate",
      R"({paired: number, outside: number, accepted: boolean, reason: "structure"|"laws"|)"
-     R"("nothing"|null, exact: boolean, allocations: natural, x: number[]})",
+     R"("nothing"|null, exact: boolean, allocations: natural, scratch: {name: string, )"
+     R"(file: string|null, x: number, count: natural, largest: natural}[], x: number[]})",
      "how well the recordings correspond"},
     {"device", "integer", "the device"},
     {"began_late", "boolean", "whether a recording began after the run"},
     {"limit", "integer|null", "the memory of the device"},
-    {"largest", "{setting: string, x: integer|null, bounded: boolean}[]",
+    {"largest", "{setting: string, x: integer|null, x_low: integer|null, bounded: boolean}[]",
      "the largest parameter that fits, per setting"},
     {"laws_at", "number", "the parameter that the laws are shown for"},
     {"laws_from", "number", "the parameter that they are worked out from"},

@@ -43,8 +43,11 @@ std::string PlanText(const TraceSummary& s) {
                      FormatTotal(s.start_bytes));
 }
 
-std::string RecordingText(const TraceCard& card) {
+std::string RecordingText(const TraceCard& card, const InputCard& input) {
   const TraceSummary& s = card.summary;
+  if (input.lacking) {
+    return input.lacking->message;
+  }
   if (s.events == 0) {
     return "no events: only the state at the end is known";
   }
@@ -99,30 +102,35 @@ std::string ReplayText(const TraceSummary& s) {
 }
 
 // What only an input that lists segments and blocks can say.
-void StateRows(const TraceSummary& s, PropertyList& rows) {
+void StateRows(const TraceSummary& s, bool only_end, PropertyList& rows) {
+  const std::string end = "end " + FormatTotal(s.reserved_end_bytes);
   rows.emplace_back("  reserved",
-                    fmt::format("peak {} {} · end {}{}", FormatTotal(s.reserved_peak_bytes),
-                                AtEvent(s.reserved_peak_event), FormatTotal(s.reserved_end_bytes),
-                                s.segment_events == 0 ? " (no segment events)" : ""));
+                    only_end ? end
+                             : fmt::format("peak {} {} · {}{}", FormatTotal(s.reserved_peak_bytes),
+                                           AtEvent(s.reserved_peak_event), end,
+                                           s.segment_events == 0 ? " (no segment events)" : ""));
   rows.emplace_back("  replay", ReplayText(s));
 }
 
 void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows) {
   const TraceSummary& s = card.summary;
+  const bool only_end = s.events == 0 || input.lacking;
   rows.emplace_back(TraceText(card.trace),
                     fmt::format("{} event{}", CardCount(s.events), PluralS(s.events)));
-  rows.emplace_back("  live", fmt::format("peak {} {} · end {} · start {}",
-                                          FormatTotal(s.peak_bytes), AtEvent(s.peak_event),
-                                          FormatTotal(s.end_bytes), FormatTotal(s.start_bytes)));
+  const std::string end = "end " + FormatTotal(s.end_bytes);
+  rows.emplace_back("  live",
+                    only_end ? end
+                             : fmt::format("peak {} {} · {} · start {}", FormatTotal(s.peak_bytes),
+                                           AtEvent(s.peak_event), end, FormatTotal(s.start_bytes)));
   if (input.state && !input.program) {
-    StateRows(s, rows);
+    StateRows(s, only_end, rows);
   }
   if (card.trace.lifetime_peak && *card.trace.lifetime_peak > s.peak_bytes) {
     rows.emplace_back("  lifetime", fmt::format("peak {}, at another time than this recording",
                                                 FormatSize(*card.trace.lifetime_peak)));
   }
   rows.emplace_back(input.program ? "  program" : "  recording",
-                    input.program ? PlanText(s) : RecordingText(card));
+                    input.program ? PlanText(s) : RecordingText(card, input));
   if (card.trace.checked_changes > 0) {
     rows.emplace_back("  check", CheckText(card.trace));
   }
@@ -133,11 +141,12 @@ void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows
     const auto percent = [all](std::int64_t part) {
       return 100.0 * static_cast<double>(part) / all;
     };
-    rows.emplace_back("  stacks", fmt::format("at the peak {:.1f}% of the bytes have one; {:.1f}% "
-                                              "were there before the recording, {:.1f}% have no "
-                                              "frames",
-                                              percent(c.with_stack), percent(c.before_recording),
-                                              percent(c.without_stack)));
+    rows.emplace_back("  stacks",
+                      fmt::format("at the {} {:.1f}% of the bytes have one; {:.1f}% "
+                                  "were there before the recording, {:.1f}% have no "
+                                  "frames",
+                                  s.events == 0 ? "end" : "peak", percent(c.with_stack),
+                                  percent(c.before_recording), percent(c.without_stack)));
   }
   if (!s.ooms.empty()) {
     rows.emplace_back("  OOM", fmt::format("{} recorded, the last at event {}", s.ooms.size(),
@@ -222,8 +231,9 @@ PropertyList CardRows(const InputCard& card) {
     rows.emplace_back("comment", Times(comment));
   }
   for (const Diagnostic& diagnostic : card.diagnostics) {
-    if (diagnostic.code == "cut") {
-      continue;  // said by the comments
+    const bool told = card.history && card.lacking && card.lacking->code == diagnostic.code;
+    if (diagnostic.code == "cut" || told) {
+      continue;  // said above
     }
     rows.emplace_back("note", fmt::format("{}: {}", diagnostic.count, diagnostic.message));
   }

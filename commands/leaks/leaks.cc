@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <optional>
 
@@ -13,9 +14,11 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/select/view.h"
 #include "options/range_options.h"
 #include "options/size_option.h"
+#include "output/alike.h"
 #include "output/tabulate.h"
 #include "output/text/colors.h"
 #include "rows/rows.h"
@@ -156,7 +159,11 @@ class LeaksCommand final : public RowsCommand {
                                 const std::vector<std::string>& verdict) const {
     constexpr std::size_t kLast = 2;
     TextTable table;
-    Tabulate(answer_.rows, LeaksColumns(answer_).all(), output().limit(), kLast, table);
+    Tabulate(answer_.rows, LeaksColumns(answer_).all(), 0, kLast, table);
+    // PER STEP, FIRST, LAST.
+    const std::size_t passing = output().limit() == 0 || query_.all
+                                    ? 0
+                                    : DropZeros(std::array<std::size_t, 3>{0, 1, kLast}, table);
     table.head = verdict;
     table.verdict_color = VerdictColor();
     if (answer_.history) {
@@ -165,10 +172,19 @@ class LeaksCommand final : public RowsCommand {
     } else {
       table.head.push_back(InputsLine(input_reader));
     }
+    for (const Diagnostic& diagnostic : answer_.head.diagnostics) {
+      if (diagnostic.code == "not_memory") {
+        table.head.push_back(diagnostic.message);
+      }
+    }
     if (const std::string filters = view().Describe(); !filters.empty()) {
       table.head.push_back("filters: " + filters);
     }
     table.foot = LeaksNotes(answer_);
+    if (passing > 0) {
+      table.foot.push_back(fmt::format("{} with 0 B at first and at last (-n 0 shows all)",
+                                       Counted(passing, "row")));
+    }
     if (answer_.history && answer_.history->mark.empty()) {
       table.foot.emplace_back(
           "parts are shares of the recording, not the program's iterations: growth inside one "
@@ -241,11 +257,14 @@ class LeaksCommand final : public RowsCommand {
   // --- one history
 
   Result<void> CheckHistory(const Recording& recording) const {
+    if (const auto lacking = NoteLacking(recording);
+        lacking && ExtentOf(recording) != Extent::kWhole) {
+      return Fail(ErrorCode::kUsage, lacking->message, "memtool leaks FILE FILE compares several");
+    }
     if (!CanAnswer(recording, "leaks")) {
       return Refuse(ErrorCode::kUsage, recording,
                     "is one moment: growth needs several of them, or a history",
-                    "memtool leaks memory*.prof; PyTorch snapshots need "
-                    "torch.cuda.memory._record_memory_history()");
+                    "memtool leaks memory*.prof; PyTorch snapshots need " + RecordCall(recording));
     }
     if (!order_text_.empty()) {
       return Fail(ErrorCode::kUsage, "--order is for several inputs");

@@ -17,7 +17,10 @@ constexpr std::size_t kMaxNameWidth = 60;
 constexpr std::size_t kNamed = 3;  // rows that a sentence names
 
 std::string Text(const LeaksAnswer& answer, std::int64_t value, bool sign = false) {
-  return answer.bytes() ? FormatSize(value, SizeUnit::kAuto, sign) : FormatCount(value, sign);
+  const std::int64_t nanos = NanosOf(answer.head.unit);
+  return answer.bytes() ? FormatSize(value, SizeUnit::kAuto, sign)
+         : nanos > 0    ? TimeText(value, nanos, sign)
+                        : FormatCount(value, sign);
 }
 
 std::string LeakCount(std::size_t count) {

@@ -6,6 +6,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/extent.h"
 #include "oom/oom_words.h"
 #include "rows/rows.h"
 
@@ -193,17 +194,22 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::strin
     case OomAdviceKind::kHeldOutside:
       return {"NOTE", Enough(advice, "of this process lies outside PyTorch's allocator")};
     case OomAdviceKind::kFreeInGraphPools:
-      return {"NOTE", Enough(advice, "is free in pools of CUDA graphs")};
+      return {"NOTE", Enough(advice, "is free in private pools")};
     case OomAdviceKind::kFreeForOtherStreams:
       return {"NOTE", Enough(advice, "is free for other streams only")};
     case OomAdviceKind::kFreeInPrivatePools:
-      return {"NOTE", Enough(advice, "is free in pools of CUDA graphs or MemPools")};
+      return {"NOTE", Enough(advice, "is free in private pools (graphs, MemPools)")};
     case OomAdviceKind::kFreeForOtherSizes:
       return {"NOTE", Enough(advice, "is free in segments for blocks of another size")};
     case OomAdviceKind::kFreeLater:
       return {"NOTE", Enough(advice, "waits for a stream to give it up")};
     case OomAdviceKind::kLookAtMoment:
       return {"NEXT", fmt::format("memtool top {} · memtool segments {}", rest, rest)};
+    case OomAdviceKind::kRecordFirst:
+      return {"NEXT",
+              fmt::format("call torch.{}.memory._record_memory_history() before the program "
+                          "allocates",
+                          TorchModule(found.platform))};
     case OomAdviceKind::kLookAtHost:
       return {"NEXT", "the kernel's log and the limits of the job (cgroup, ulimit) say more"};
     case OomAdviceKind::kFindHolders:
@@ -232,8 +238,8 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     case OomAdviceKind::kSettingsChanged:
       return {"ON", Changed(advice.settings)};
     case OomAdviceKind::kEmptyCache:
-      return {"TRY",
-              "torch.cuda.empty_cache() would give back " + ReturnableText(found.state->gives)};
+      return {"TRY", fmt::format("torch.{}.empty_cache() would give back {}",
+                                 TorchModule(found.platform), ReturnableText(found.state->gives))};
     case OomAdviceKind::kPoolsKeepIt:
       return {"NOTE", PrivatePoolText(found.state->gives)};
     case OomAdviceKind::kEndProcess:

@@ -258,7 +258,7 @@ std::string PartText(const OomCase& found, const OomRow& part) {
   const std::array<std::pair<std::string_view, std::string>, 8> texts{{
       {"free", "free in the driver"},
       {"live", platform.framework + " live: blocks that the program holds"},
-      {"private_pools", "free in pools of CUDA graphs: only their graphs can use it"},
+      {"private_pools", "free in private pools: only their graphs or MemPools can use it"},
       {"pending", platform.framework + " pending: given up, but a stream may still use it"},
       {"cached", platform.framework + " cached: free in its allocator"},
       {"non_framework",
@@ -320,6 +320,10 @@ std::string Headline(const OomCase& found) {
   const std::string place = WhereText(found.place);
   const std::string where = place.empty() ? "" : " on " + place;
   const OomFacts& facts = found.facts;
+  if (found.unrecorded) {
+    return fmt::format("NOTHING WAS RECORDED{}: {} reserved, {} live at the end", where,
+                       FormatSize(found.state->reserved), FormatSize(found.state->live));
+  }
   if (!found.failed) {
     return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
                        found.elsewhere ? "at this moment" : "in this file", where,

@@ -10,6 +10,7 @@
 #include "output/writers.h"
 #include "words/choice.h"
 #include "words/known_words.h"
+#include "words/words.h"
 
 namespace memtool::commands {
 
@@ -25,6 +26,40 @@ constexpr std::array<Choice<Format>, 5> kFormats{{{"table", Format::kTable},
                                                   {"jsonl", Format::kJsonl},
                                                   {"csv", Format::kCsv},
                                                   {"markdown", Format::kMarkdown}}};
+
+void ShowTimes(std::vector<Cell>& row, std::int64_t nanos) {
+  for (Cell& cell : row) {
+    if (const auto* amount = std::get_if<Amount>(&cell); amount != nullptr && !amount->bytes) {
+      cell = TimeText(amount->value, nanos, amount->sign);
+    }
+  }
+}
+
+// Amounts of a profile of time are shown as times.
+TextTable InItsUnit(TextTable table, const AnswerHead* head) {
+  const std::int64_t nanos = head == nullptr ? 0 : NanosOf(head->unit);
+  if (nanos == 0) {
+    return table;
+  }
+  for (std::vector<Cell>& row : table.rows) {
+    ShowTimes(row, nanos);
+  }
+  if (table.stream) {
+    table.stream = [made = std::move(table.stream), nanos](std::span<const std::size_t> known) {
+      return RowStream<std::vector<Cell>>(
+          [next = made(known), nanos, cells = std::vector<Cell>()]() mutable {
+            const std::vector<Cell>* row = next();
+            if (row == nullptr) {
+              return static_cast<std::vector<Cell>*>(nullptr);
+            }
+            cells = *row;
+            ShowTimes(cells, nanos);
+            return &cells;
+          });
+    };
+  }
+  return table;
+}
 
 }  // namespace
 
@@ -93,13 +128,15 @@ Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) cons
 Result<void> OutputOptions::Print(const AnswerView& answer,
                                   const std::function<TextTable()>& tabulate,
                                   Streams& streams) const {
-  return is_table() ? Print(tabulate(), streams) : PrintRows(answer, limit_, streams);
+  return is_table() ? Print(InItsUnit(tabulate(), answer.head), streams)
+                    : PrintRows(answer, limit_, streams);
 }
 
 Result<void> OutputOptions::PrintWhole(const AnswerView& answer,
                                        const std::function<TextTable()>& tabulate,
                                        Streams& streams) const {
-  return is_table() ? Print(tabulate(), streams) : PrintRows(answer, 0, streams);
+  return is_table() ? Print(InItsUnit(tabulate(), answer.head), streams)
+                    : PrintRows(answer, 0, streams);
 }
 
 Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limit,

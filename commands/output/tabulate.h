@@ -71,6 +71,12 @@ class TableColumns {
     return *std::find_if(columns_.begin(), columns_.end(),
                          [key](const TableColumn<Row>& column) { return column.style.key == key; });
   }
+  [[nodiscard]] std::size_t IndexOf(std::string_view key) const {
+    return static_cast<std::size_t>(
+        std::find_if(columns_.begin(), columns_.end(),
+                     [key](const TableColumn<Row>& column) { return column.style.key == key; }) -
+        columns_.begin());
+  }
   void KeepIf(bool kept, std::string_view key) {
     std::erase_if(columns_, [kept, key](const TableColumn<Row>& column) {
       return !kept && column.style.key == key;

@@ -32,8 +32,11 @@ Amount MakeAmount(const InputReader& input_reader, std::int64_t value, bool sign
 }
 
 std::string AmountText(const InputReader& input_reader, std::int64_t value, bool sign) {
-  return input_reader.is_bytes() ? FormatSize(value, SizeUnit::kAuto, sign)
-                                 : FormatCount(value, sign);
+  const std::string& unit = input_reader.choice().unit;
+  return input_reader.is_bytes()           ? FormatSize(value, SizeUnit::kAuto, sign)
+         : NanosOf(unit) > 0               ? TimeText(value, NanosOf(unit), sign)
+         : unit.empty() || unit == "count" ? FormatCount(value, sign)
+                                           : FormatCount(value, sign) + " " + unit;
 }
 
 std::vector<std::string> FootNotes(std::int64_t unknown) {
@@ -66,7 +69,7 @@ std::string ReturnableText(const FreeMemory& gives) {
 
 std::string PrivatePoolText(const FreeMemory& gives) {
   return fmt::format(
-      "{} is free in {} segment{} of private pools (CUDA graphs, MemPools): not given back while "
+      "{} is free in {} segment{} of private pools (graphs, MemPools): not given back while "
       "these live",
       FormatSize(gives.private_pool), FormatCount(gives.private_segments),
       PluralS(gives.private_segments));

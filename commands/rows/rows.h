@@ -40,7 +40,7 @@ void PutPlaces(bool frames, TableColumns<Row>& columns) {
 
 // "4.67 GiB in 1 unused segment and 237 whole pages of 2 expandable segments in use"
 std::string ReturnableText(const FreeMemory& gives);
-// "256.00 MiB are free in 8 segments of private pools (CUDA graphs, MemPools): not given back …"
+// "256.00 MiB are free in 8 segments of private pools (graphs, MemPools): not given back …"
 std::string PrivatePoolText(const FreeMemory& gives);
 
 }  // namespace memtool::commands

@@ -14,6 +14,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/label_text.h"
+#include "output/alike.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -128,7 +129,18 @@ class SegmentsCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
-    Tabulate(answer_.rows, Columns().all(), output().limit(), 0, table);
+    const auto columns = Columns();
+    Tabulate(answer_.rows, columns.all(), 0, 0, table);
+    if (output().limit() != 0) {
+      JoinAlike({.own = {columns.IndexOf("address")},
+                 .limit = output().limit(),
+                 .say =
+                     [](const AlikeRows& rows) {
+                       return FormatCount(static_cast<std::int64_t>(rows.count)) +
+                              " segments like this";
+                     }},
+                table);
+    }
     table.head = HeadLines(input_reader);
     table.column_notes = {{"IN USE",
                            "IN USE: '·' free, '▁' to '█' partly to wholly live, '▒' "

@@ -12,6 +12,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
 #include "memtool/profile/whatif/recorded.h"
@@ -186,6 +187,11 @@ void InputReader::Note(const std::string& name, const Shared& recording) {
   // Without blocks at its end there is nothing that a history must end at.
   index_ = recording->history && recording->state ? IndexOf(recording) : nullptr;
   AddDiagnostics(*recording, index_.get(), diagnostics_);
+  const auto lacking = NoteLacking(*recording);
+  if (lacking && std::find(moment_lines_.begin(), moment_lines_.end(), lacking->message) ==
+                     moment_lines_.end()) {
+    moment_lines_.push_back(lacking->message);
+  }
 }
 
 Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names,
@@ -272,6 +278,7 @@ Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
                           std::move(read.index));
   MEMTOOL_TRY(selection);
   choice_ = choice_ ? choice_ : selection->choice();
+  NoteUnlike(selection->source(), read.note);
   notes_[read.note].moment = selection->moment().text;
   for (std::string& line : MomentLines(*selection)) {
     moment_lines_.push_back(side.empty() ? std::move(line) : fmt::format("{}: {}", side, line));
@@ -279,6 +286,36 @@ Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
   NoteUnmatched(selection->view());
   NoteSums(selection->sums());
   return selection;
+}
+
+// What is added up or compared should count the same. Logs of a driver and stacks of a tag log
+// stand beside other inputs by their nature.
+void InputReader::NoteUnlike(const Recording& recording, std::size_t note) {
+  const Origin& origin = recording.metadata.origin;
+  if (origin.kind == RecordingKind::kDriverLog || origin.kind == RecordingKind::kTagStacks) {
+    return;
+  }
+  if (!first_) {
+    first_ = {.format = recording.metadata.format,
+              .framework = origin.framework,
+              .kind = origin.kind,
+              .note = note};
+    return;
+  }
+  const bool alike = first_->format == recording.metadata.format ||
+                     (first_->framework == origin.framework && first_->kind == origin.kind);
+  if (alike || unlike_) {
+    return;
+  }
+  unlike_ = true;
+  const auto said = [this](std::size_t row) {
+    return fmt::format("{} is {}", notes_[row].path, WithArticle(displays_[row]));
+  };
+  std::string message = fmt::format("unlike inputs: {}, {}", said(first_->note), said(note));
+  diagnostics_.push_back(
+      {.severity = Severity::kNote, .code = "unlike_inputs", .message = message});
+  progress_.Stop();
+  Warn(streams_, message);
 }
 
 // Rows and totals of several inputs are sums of theirs.

@@ -65,6 +65,9 @@ class InputReader {
     unmatched_.Note(view, except);
   }
 
+  // Says that inputs which are added up or compared are of unlike kinds, for those that ForEach did
+  // not see; `note`: the input's row of notes().
+  void NoteUnlike(const Recording& recording, std::size_t note);
   // Notes once that sums left the 64-bit range, for sums that ForEach did not see.
   void NoteClamped() { NoteClampedSums(diagnostics_); }
   // For commands that show what samples count: their sums are watched too.
@@ -113,6 +116,15 @@ class InputReader {
   std::vector<Diagnostic> diagnostics_;
   std::shared_ptr<const HistoryIndex> index_;  // of the recording that is being visited
   std::optional<ValueChoice> choice_;
+  // Of what is added up or compared: what the first input is.
+  struct FirstKind {
+    std::string format;
+    Framework framework;
+    RecordingKind kind;
+    std::size_t note;  // its row of notes_
+  };
+  std::optional<FirstKind> first_;
+  bool unlike_ = false;
   std::int64_t magnitude_ = 0;  // of all that was selected
   bool watches_counts_ = false;
   Unmatched unmatched_;

@@ -13,6 +13,7 @@
 #include "memtool/profile/model/answerable.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
+#include "output/alike.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "session/input_reader.h"
@@ -104,11 +105,22 @@ class StepsCommand final : public Command {
     TextTable table;
     // Peaks of different moments have no sum.
     constexpr std::size_t kNoMeasure = 0;
-    Tabulate(answer.rows, Columns(answer).all(), output_.limit(), kNoMeasure, table);
+    const auto columns = Columns(answer);
+    Tabulate(answer.rows, columns.all(), 0, kNoMeasure, table);
+    if (output_.limit() != 0) {
+      JoinAlike({.own = {columns.IndexOf("step"), columns.IndexOf("peak_event"),
+                         columns.IndexOf("begin"), columns.IndexOf("end"), columns.IndexOf("mark")},
+                 .adjacent = true,
+                 .limit = output_.limit(),
+                 .say = &AlikeSteps},
+                table);
+    }
     for (const SteppedTrace& trace : answer.traces) {
       table.head.push_back(Of(answer, trace) + Verdict(trace));
     }
-    if (answer.traces.empty()) {
+    const auto& lines = input_reader.moment_lines();
+    table.head.insert(table.head.end(), lines.begin(), lines.end());
+    if (table.head.empty()) {
       table.head.emplace_back("no steps: nothing is allocated in this history");
     }
     table.head.push_back(InputsText(input_reader, true));
@@ -116,6 +128,12 @@ class StepsCommand final : public Command {
       AddNotes(answer, trace, table);
     }
     return table;
+  }
+
+  // "3 to 28".
+  static std::string AlikeSteps(const AlikeRows& rows) {
+    return fmt::format("{} to {}", std::get<std::string>(rows.first.front()),
+                       std::get<std::string>(rows.last.front()));
   }
 
   // "device 1: ", where there is more than one device or input.

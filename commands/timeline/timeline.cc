@@ -176,6 +176,9 @@ class TimelineCommand final : public Command {
     for (const std::string& line : WrapText(EscapeText(InputsText(input_reader)), style.width)) {
       text.Append(line).EndLine();
     }
+    for (const std::string& line : input_reader.moment_lines()) {
+      text.Append(EscapeText(line)).EndLine();
+    }
     AreaChart chart = MakeChart(answer);
     chart.same_scale = same_scale_;
     chart.unit = output_.unit();
@@ -186,7 +189,8 @@ class TimelineCommand final : public Command {
     }
     for (const std::size_t trace : answer.silent) {
       text.Append(TraceText(recording.history->traces[trace]))
-          .Append(": no events, only the end is known (memtool top)")
+          .Append(": no events, only the end is known")
+          .Append(input_reader.moment_lines().empty() ? " (memtool top)" : "")
           .EndLine();
     }
     return text.Append(TextPlot(chart, style)).Append(Loops(answer, style.width));

@@ -62,7 +62,9 @@ AreaPanel MakePanel(const TimelineAnswer& answer, const TimelineOfTrace& one,
     panel.layers = {{.name = "live"}};
   }
   for (const TimelinePoint& point : timeline.points) {
-    panel.reserved.push_back(point.reserved);
+    if (one.tells_reserved()) {
+      panel.reserved.push_back(point.reserved);
+    }
     if (answer.layers.empty()) {
       panel.layers[0].bytes.push_back(point.allocated);
     }

@@ -17,6 +17,7 @@
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
@@ -169,7 +170,9 @@ class FitCommand final : public RowsCommand {
     std::size_t added = 0;
     MEMTOOL_TRY(input_reader.ForEach(names, view(), [&](Selection selection) -> Result<void> {
       const std::string name = selection.name();
-      auto result = CanAnswer(selection.source(), "fit")
+      const auto lacking = NoteLacking(selection.source());
+      auto result = lacking ? Result<void>(Fail(ErrorCode::kUnsupported, lacking->message))
+                    : CanAnswer(selection.source(), "fit")
                         ? maker.Add(std::move(selection))
                         : Refuse(ErrorCode::kUnsupported, selection.source(),
                                  "does not record what was requested and when",
@@ -251,6 +254,9 @@ class FitCommand final : public RowsCommand {
         return fmt::format("not even {} 1 fits in {}{}", parameter_, FormatSize(*answer_.limit),
                            with);
       }
+      if (best->x_low) {
+        return FarText(*best, with);
+      }
       return fmt::format("{} {}{} fits in {}{}", parameter_, best->bounded ? "up to " : "",
                          FormatCount(*best->x), FormatSize(*answer_.limit), with) +
              (best->bounded ? "" : ", and more than that was not tried");
@@ -258,6 +264,49 @@ class FitCommand final : public RowsCommand {
     const FitRow& last = answer_.rows.back();
     return fmt::format("{} needs {} reserved, {} of it live", At(last.x),
                        FormatSize(last.reserved_peak), FormatSize(last.live_peak));
+  }
+
+  // To two digits: a prediction from afar has no more.
+  static std::string RoundText(std::int64_t x) {
+    std::int64_t digit = 1;
+    while (x / digit >= 100) {
+      digit *= 10;
+    }
+    return FormatCount(x / digit * digit);
+  }
+
+  // "the most that fits in 22.83 GiB is about ctx 10,000 to 12,000, 24 times the largest recorded".
+  [[nodiscard]] std::string FarText(const FitLargest& best, const std::string& with) const {
+    const double most = *std::max_element(query_.x.begin(), query_.x.end());
+    const std::string low = RoundText(*best.x_low);
+    const std::string high = RoundText(*best.x);
+    return fmt::format(
+               "the most that fits in {}{} is about {} {}{}, {:.0f} times the largest recorded",
+               FormatSize(*answer_.limit), with, parameter_, low == high ? "" : low + " to ", high,
+               static_cast<double>(*best.x) / most) +
+           (best.bounded ? "" : "; more than that was not tried");
+  }
+
+  // "softmax model.py (2 at n 150, 2 at n 200, 6.00 MiB at most), …".
+  [[nodiscard]] std::string ScratchText() const {
+    std::string text = "scratch without a partner, freed at once, is taken as recorded: ";
+    for (std::size_t i = 0; i < answer_.scratch.size();) {
+      const FitScratchRow& first = answer_.scratch[i];
+      const std::string place = PlaceText(first.file, 0);
+      text += fmt::format("{}{}{} (", i == 0 ? "" : ", ", NameText(first.name),
+                          place.empty() ? "" : " " + place);
+      std::int64_t largest = 0;
+      for (; i < answer_.scratch.size() && answer_.scratch[i].name == first.name &&
+             answer_.scratch[i].file == first.file;
+           ++i) {
+        const FitScratchRow& row = answer_.scratch[i];
+        text +=
+            fmt::format("{} at {}, ", FormatCount(static_cast<std::int64_t>(row.count)), At(row.x));
+        largest = std::max(largest, row.largest);
+      }
+      text += FormatSize(largest) + " at most)";
+    }
+    return text;
   }
 
   static std::string MakeSetting(const std::string& setting) {
@@ -275,6 +324,9 @@ class FitCommand final : public RowsCommand {
     }
     if (!answer_.gate.accepted()) {
       return table;
+    }
+    if (!answer_.scratch.empty()) {
+      table.head.push_back(ScratchText());
     }
     AddLaws(table.foot);
     table.foot.emplace_back(

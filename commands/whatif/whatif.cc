@@ -230,6 +230,9 @@ class WhatifCommand final : public Command {
   [[nodiscard]] TableColumns<WhatifRow> Columns() const {
     TableColumns<WhatifRow> columns(kWhatifFields, true);
     columns["setting"].get = [](const WhatifRow& row) -> Cell { return SettingText(row); };
+    columns["reserved_peak_event"].get = [](const WhatifRow& row) -> Cell {
+      return row.reserved_peak_event < 0 ? Cell("start") : Cell(row.reserved_peak_event);
+    };
     columns["oom"].get = [](const WhatifRow& row) -> Cell { return OomText(row); };
     const bool limited = std::any_of(answer_.rows.begin(), answer_.rows.end(),
                                      [](const WhatifRow& row) { return row.oom.has_value(); });

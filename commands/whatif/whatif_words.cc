@@ -28,8 +28,8 @@ std::string ObstacleText(const WhatifDevice& device) {
     case Obstacle::kHostMemory:
       return "cannot be replayed: pinned host memory has another allocator";
     case Obstacle::kNoEvents:
-      return "cannot be replayed: there is a state, but no event that led to it (record with "
-             "torch.cuda.memory._record_memory_history())";
+      return "cannot be replayed: there is a state, but no event that led to it (call "
+             "_record_memory_history() first)";
     case Obstacle::kNoState:
       return "cannot be replayed: there are events, but no state at their end";
     case Obstacle::kOtherAllocator:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/select/at_moment.h"
 #include "words/words.h"
@@ -60,6 +61,9 @@ std::string MomentLine(const Recording& recording, const MomentOfTrace& moment) 
     return TraceLine(recording, trace, s);
   }
   const std::int64_t last = static_cast<std::int64_t>(s.events) - 1;
+  if (moment.event == last && ExtentOf(recording) == Extent::kLastEvent) {
+    return TraceLine(recording, trace, s);
+  }
   const bool failed =
       moment.event >= 0 && std::find(s.ooms.begin(), s.ooms.end(),
                                      static_cast<std::uint64_t>(moment.event)) != s.ooms.end();
@@ -80,7 +84,7 @@ std::string MomentLine(const Recording& recording, const MomentOfTrace& moment) 
 }  // namespace
 
 std::string TraceLine(const Recording& recording, const Trace& trace, const TraceSummary& s) {
-  if (s.events == 0) {
+  if (s.events == 0 || ExtentOf(recording) == Extent::kLastEvent) {
     return fmt::format("{}: no history, only the end: {} · reserved {}", TraceText(trace),
                        FormatTotal(s.end_bytes), FormatTotal(s.reserved_end_bytes));
   }

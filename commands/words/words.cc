@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "memtool/profile/base/abridge.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/paths.h"
 
 namespace memtool::commands {
@@ -14,6 +17,28 @@ std::string TimeSpanText(std::int64_t nanos) {
          : seconds < 7200   ? fmt::format("{:.1f} min", seconds / 60)
          : seconds < 172800 ? fmt::format("{:.1f} h", seconds / 3600)
                             : fmt::format("{:.1f} days", seconds / 86400);
+}
+
+std::int64_t NanosOf(std::string_view unit) {
+  struct Known {
+    std::string_view name, brief;
+    std::int64_t nanos;
+  };
+  constexpr std::array<Known, 4> kUnits{{{"nanoseconds", "ns", 1},
+                                         {"microseconds", "us", 1'000},
+                                         {"milliseconds", "ms", 1'000'000},
+                                         {"seconds", "s", 1'000'000'000}}};
+  for (const Known& known : kUnits) {
+    if (unit == known.name || unit == known.brief) {
+      return known.nanos;
+    }
+  }
+  return 0;
+}
+
+std::string TimeText(std::int64_t value, std::int64_t nanos, bool sign) {
+  const std::int64_t span = SaturatingMultiply(Magnitude(value), nanos);
+  return (value < 0 ? "-" : sign ? "+" : "") + (value == 0 ? "0 s" : TimeSpanText(span));
 }
 
 std::string OneOf(std::span<const std::string_view> words) {

@@ -27,6 +27,10 @@ std::string PlaceText(std::string_view file, std::int64_t line);
 
 // A span of time in nanoseconds: "250 ms", "90 s", "12.5 min", "3.0 h", "2.5 days".
 std::string TimeSpanText(std::int64_t nanos);
+// The nanoseconds of a unit that a profile names: "nanoseconds", "ms"; 0 for no unit of time.
+std::int64_t NanosOf(std::string_view unit);
+// So many of those, as a span of time; `sign`: also write "+".
+std::string TimeText(std::int64_t value, std::int64_t nanos, bool sign = false);
 
 // "event", "event or time", "name, time or given".
 std::string OneOf(std::span<const std::string_view> words);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "support/read_error.h"
 #include "torch_snapshot/fixups/fixups.h"
@@ -112,20 +114,66 @@ void SnapshotBuilder::WarnOfSettings() {
   }
 }
 
-// "XPU", "NPU": for allocators other than CUDA's, recognised by their settings; else empty.
+namespace {
+
+// What lies between `before` and `behind`; empty where they do not stand around anything.
+std::string_view Between(std::string_view text, std::string_view before, std::string_view behind) {
+  return text.size() > before.size() + behind.size() && text.starts_with(before) &&
+                 text.ends_with(behind)
+             ? text.substr(before.size(), text.size() - before.size() - behind.size())
+             : std::string_view();
+}
+
+// Back ends by the code that allocates for them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kBackEnds{
+    {{"torch_npu", "NPU"},
+     {"NPUCachingAllocator", "NPU"},
+     {"torch/xpu/", "XPU"},
+     {"XPUCachingAllocator", "XPU"},
+     {"torch_mlu", "MLU"},
+     {"torch_musa", "MUSA"},
+     {"torch/mtia/", "MTIA"},
+     {"habana_frameworks", "HPU"}}};
+
+std::string_view BackEndOfCode(const Recording& recording) {
+  for (const Function& function : recording.functions) {
+    for (const auto& [part, back_end] : kBackEnds) {
+      if (recording.Text(function.filename).find(part) != std::string_view::npos ||
+          recording.Text(function.name).find(part) != std::string_view::npos) {
+        return back_end;
+      }
+    }
+  }
+  return {};
+}
+
+std::string UpperCase(std::string_view text) {
+  std::string upper(text);
+  for (char& c : upper) {
+    c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return upper;
+}
+
+}  // namespace
+
+// "XPU", "NPU": for allocators other than CUDA's, recognised by their settings, or by the code that
+// allocates, because some of them keep the names of CUDA's settings; else empty.
 std::string SnapshotBuilder::Platform() const {
-  constexpr std::string_view kBefore = "PYTORCH_";
-  constexpr std::string_view kBehind = "_ALLOC_CONF";
-  const auto& settings = context_.builder.recording().settings;
+  const Recording& recording = context_.builder.recording();
+  if (const std::string_view code = BackEndOfCode(recording); !code.empty()) {
+    return std::string(code);
+  }
   bool plain = false;
   bool others = false;
-  for (const Setting& setting : settings) {
+  for (const Setting& setting : recording.settings) {
     const std::string_view name = setting.name;
-    if (name.starts_with(kBefore) && name.ends_with(kBehind) &&
-        name.size() > kBefore.size() + kBehind.size()) {
-      const std::string_view kind =
-          name.substr(kBefore.size(), name.size() - kBefore.size() - kBehind.size());
-      return kind == "CUDA" || kind == "HIP" ? std::string() : std::string(kind);
+    for (const std::string_view part : {Between(name, "PYTORCH_", "_ALLOC_CONF"),
+                                        Between(name, "pinned_use_", "_host_register")}) {
+      if (!part.empty()) {
+        std::string kind = UpperCase(part);
+        return kind == "CUDA" || kind == "HIP" ? std::string() : kind;
+      }
     }
     plain = plain || name == "PYTORCH_ALLOC_CONF";
     others = others || (name != "PYTORCH_ALLOC_CONF" && name != "expandable_segments");

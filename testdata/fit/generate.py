@@ -6,6 +6,7 @@ usage: generate.py FOLDER
 
 train_X.json: two steps at length X, from the first allocation. late_X.json: the second step alone.
 branch_X.json: from length 512 on another code path. odd_X.json: sizes that grow by no law.
+scratch_X.json: from length 512 on a reduction takes scratch.
 expected.tsv: per file, the peaks of what was requested and of what was reserved.
 The same bytes on every run.
 """
@@ -26,8 +27,8 @@ HEADS = 12
 class Train:
     """A transformer's memory, x the context length; 4 bytes per element."""
 
-    def __init__(self, x, branch=False, odd=False):
-        self.x, self.branch, self.odd = x, branch, odd
+    def __init__(self, x, branch=False, odd=False, scratch=False):
+        self.x, self.branch, self.odd, self.scratch = x, branch, odd, scratch
         self.allocator = Allocator(seed=3)
         self.live, self.live_peak, self.reserved_peak = 0, 0, 0
 
@@ -70,6 +71,8 @@ class Train:
     def step(self):
         layers = [self.layer() for _ in range(LAYERS)]
         loss = self.take(4 * self.x * VOCABULARY, "loss", 41)
+        if self.scratch and self.x >= 512:
+            self.give(self.take(3 * MIB, "mean", 43))
         grads = []
         for kept in reversed(layers):
             down = self.take(4 * self.x * WIDTH, "backward", 51)
@@ -90,9 +93,9 @@ def main():
     os.makedirs(folder, exist_ok=True)
     expected = []
     for kind, lengths in (("train", (256, 512, 1024, 2048, 4096)), ("late", (256, 512, 1024)), ("branch", (256, 512)),
-                          ("odd", (256, 1024))):
+                          ("odd", (256, 1024)), ("scratch", (256, 512, 1024))):
         for x in lengths:
-            program = Train(x, branch=kind == "branch", odd=kind == "odd")
+            program = Train(x, branch=kind == "branch", odd=kind == "odd", scratch=kind == "scratch")
             program.setup()
             program.step()
             if kind == "late":

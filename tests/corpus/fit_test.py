@@ -63,6 +63,15 @@ def main():
             asked += 1
             if code != 1 or answer["rows"] or answer["gate"]["reason"] != reason:
                 failures.append((kind, code, answer))
+        # Scratch that larger sizes take is no other program, and is named with where it was found.
+        code, answer = fit("scratch", (256, 1024), ["--at-x", "256,512,1024"])
+        found = answer["gate"]["scratch"]
+        if code != 0 or [(row["name"], row["x"], row["count"], row["largest"]) for row in found] != [("mean", 1024, 2, 3 << 20)]:
+            failures.append(("scratch", code, found))
+        for row in answer["rows"]:
+            asked += 1
+            if row["live_peak"] != expected[f"scratch_{int(row['x'])}"][0]:
+                failures.append(("scratch", row))
         # Largest x: it fits, the next one does not, by the program's own run.
         card = expected["train_2048"][1]
         code, answer = fit("train", (256, 512), ["--card", f"{card}B", "--overhead", "0B"])

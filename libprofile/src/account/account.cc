@@ -193,6 +193,9 @@ void Supplement(AccountFacts& facts, const AccountFacts& more) {
   }
   facts.cached_unknown = facts.cached_unknown || more.cached_unknown;
   facts.request = std::max(facts.request, more.request);
+  if (facts.platform.empty()) {
+    facts.platform = more.platform;
+  }
   if (facts.reserved_kind == ReservedKind::kFramework) {
     facts.reserved_kind = more.reserved_kind;
     facts.pool_limit = more.pool_limit;

@@ -290,6 +290,7 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     });
     part.facts = MakeFacts(*selection.history(), moments);
   }
+  part.facts.platform = origin.platform;
   if (origin.framework == Framework::kJax) {
     part.facts.reserved_kind = ReservedKind::kXlaPool;
   }

@@ -7,6 +7,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/value_choice.h"
 
@@ -105,11 +106,12 @@ Value ToValue(const MemoryDomain& domain, std::uint32_t row, const std::vector<T
   Value peak;
   Value end;
   for (const TraceCard& card : traces) {
+    const bool recorded = card.summary.events > 0;
     if (card.trace.blocks == DomainId(row)) {
-      peak = Known(card.summary.peak_bytes);
+      peak = recorded ? Known(card.summary.peak_bytes) : Value();
       end = Known(card.summary.end_bytes);
     } else if (card.trace.segments == DomainId(row)) {
-      peak = Known(card.summary.reserved_peak_bytes);
+      peak = recorded ? Known(card.summary.reserved_peak_bytes) : Value();
       end = Known(card.summary.reserved_end_bytes);
     }
   }
@@ -143,15 +145,15 @@ Value ToValue(const TraceCard& card) {
       {"base_bytes", Known(s.base_bytes)},
       {"start_bytes", Known(s.start_bytes)},
       {"standing_bytes", Known(s.preexisting_bytes)},
-      {"peak_bytes", Known(s.peak_bytes)},
-      {"peak_event", s.peak_event},
+      {"peak_bytes", s.events > 0 ? Known(s.peak_bytes) : Value()},
+      {"peak_event", s.events > 0 ? Value(s.peak_event) : Value()},
       {"end_bytes", Known(s.end_bytes)},
       {"live_block_bytes", Known(s.live_block_bytes)},
       {"pending_free_bytes", Known(s.pending_free_bytes)},
       {"reconciles", s.reconciles()},
       {"reserved_base_bytes", Known(s.reserved_base_bytes)},
-      {"reserved_peak_bytes", Known(s.reserved_peak_bytes)},
-      {"reserved_peak_event", s.reserved_peak_event},
+      {"reserved_peak_bytes", s.events > 0 ? Known(s.reserved_peak_bytes) : Value()},
+      {"reserved_peak_event", s.events > 0 ? Value(s.reserved_peak_event) : Value()},
       {"reserved_end_bytes", Known(s.reserved_end_bytes)},
       {"unmatched_frees", s.unmatched_frees},
       {"unmatched_bytes", Known(s.unmatched_bytes)},
@@ -232,6 +234,10 @@ InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIn
     index = &own.emplace(read);
   }
   card.diagnostics = recording.diagnostics;
+  card.lacking = NoteLacking(recording);
+  if (card.lacking) {
+    card.diagnostics.push_back(*card.lacking);
+  }
   if (index != nullptr) {
     if (auto holes = NoteHoles(*index)) {
       card.diagnostics.push_back(*std::move(holes));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,8 @@ namespace memtool {
 
 namespace {
 
+// A clamped total: no figure.
+constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kRestOfLayers = "(the rest)";
 
 // Traces with events get their summary and range, the others are silent.
@@ -234,7 +237,7 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
           .time = point.time,
           .device = one.device,
           .allocated = point.allocated,
-          .reserved = point.reserved,
+          .reserved = one.tells_reserved() ? point.reserved : kUntold,
           .layers = one.timeline.GetLayers(row - one.first_row)};
 }
 
@@ -321,8 +324,14 @@ AnswerColumn BuildColumn(const TimelineAnswer& answer, const FieldInfo& field) {
   } else if (field.key == "event") {
     column.data = PointValues(answer, &TimelinePoint::event);
   } else {
-    PutAmounts(PointValues(answer, field.key == "allocated" ? &TimelinePoint::allocated
-                                                            : &TimelinePoint::reserved),
+    const bool allocated = field.key == "allocated";
+    PutAmounts(GetValues(answer,
+                         [allocated](const TimelineOfTrace& one, std::size_t row) {
+                           const TimelinePoint& point = one.timeline.points[row];
+                           return allocated              ? point.allocated
+                                  : one.tells_reserved() ? point.reserved
+                                                         : kUntold;
+                         }),
                column);
   }
   return column;

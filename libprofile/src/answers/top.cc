@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/rows/diff.h"
 #include "memtool/profile/rows/saves.h"
 
@@ -15,7 +16,8 @@ TopMaker::TopMaker(TopQuery query) : query_(std::move(query)), table_(query_.by,
 void TopMaker::Add(Selection selection) {
   head_.Add(selection);
   table_.Add(MakeInput(selection));
-  if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak) {
+  if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak &&
+      ExtentOf(selection.source()) == Extent::kWhole) {
     histories_.push_back(std::move(selection));  // for what rows are worth at the peak
   }
 }

@@ -11,6 +11,10 @@ bool HasSamples(const Recording& recording) {
   return recording.profile || recording.history;  // a history has them at every moment
 }
 
+bool HasBytes(const Recording& recording) {
+  return IsOfMemory(recording);
+}
+
 bool HasHistory(const Recording& recording) {
   return recording.history != nullptr;
 }
@@ -33,18 +37,25 @@ struct Question {
 };
 
 constexpr std::array kQuestions{
-    Question{"top", HasSamples},     Question{"buckets", HasSamples},
-    Question{"account", HasSamples}, Question{"tags", HasSamples},
-    Question{"tree", HasSamples},    Question{"peek", HasSamples},
-    Question{"flame", HasSamples},   Question{"traces", HasSamples},
-    Question{"dot", HasSamples},     Question{"timeline", HasHistory},
-    Question{"steps", HasHistory},   Question{"segments", HasAllocator},
-    Question{"events", HasHistory},  Question{"oom", CanRunOut},
-    Question{"whatif", HasHistory},  Question{"fit", HasHistory},
-    Question{"leaks", HasEvents},    Question{"cut", HasAllocator},
+    Question{"top", HasSamples},    Question{"buckets", HasSamples},
+    Question{"account", HasBytes},  Question{"tags", HasSamples},
+    Question{"tree", HasSamples},   Question{"peek", HasSamples},
+    Question{"flame", HasSamples},  Question{"traces", HasSamples},
+    Question{"dot", HasSamples},    Question{"timeline", HasHistory},
+    Question{"steps", HasHistory},  Question{"segments", HasAllocator},
+    Question{"events", HasHistory}, Question{"oom", CanRunOut},
+    Question{"whatif", HasHistory}, Question{"fit", HasHistory},
+    Question{"leaks", HasEvents},   Question{"cut", HasAllocator},
 };
 
 }  // namespace
+
+bool IsOfMemory(const Recording& recording) {
+  return recording.history ||
+         (recording.profile &&
+          std::any_of(recording.profile->types.begin(), recording.profile->types.end(),
+                      [](const SampleType& type) { return IsBytes(type.role); }));
+}
 
 std::vector<std::string_view> QuestionsFor(const Recording& recording) {
   std::vector<std::string_view> names;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/moment.h"
 
 namespace memtool {
@@ -77,6 +78,9 @@ void AddDiagnostics(const Recording& recording, const HistoryIndex* index,
   std::for_each(recording.diagnostics.begin(), recording.diagnostics.end(), add);
   if (const auto holes = index != nullptr ? NoteHoles(*index) : std::nullopt) {
     add(*holes);
+  }
+  if (const auto lacking = NoteLacking(recording)) {
+    add(*lacking);
   }
 }
 

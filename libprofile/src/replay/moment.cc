@@ -11,6 +11,7 @@
 #include "memtool/profile/base/device_name.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/result.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/mark_groups.h"
 
@@ -293,7 +294,8 @@ Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option) {
 }
 
 MomentSpec DefaultMoment(const Recording& recording) {
-  if (!recording.history || recording.history->events.empty()) {
+  if (!recording.history || recording.history->events.empty() ||
+      ExtentOf(recording) != Extent::kWhole) {
     return {.text = "end"};
   }
   return recording.metadata.origin.kind == RecordingKind::kProgram

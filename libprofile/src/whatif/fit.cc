@@ -44,6 +44,46 @@ Allocations CollectAllocations(const FitInput& input, const Requests& requests, 
   return allocations;
 }
 
+// Freed within this many requests.
+constexpr std::size_t kScratchLife = 32;
+
+bool IsScratch(const Requests& requests, std::uint32_t row) {
+  const Request& made = requests.rows[row];
+  const std::size_t end = std::min(requests.rows.size(), row + kScratchLife);
+  for (std::size_t i = row + 1; i < end && made.kind == Request::Kind::kAllocate; ++i) {
+    if (requests.rows[i].kind == Request::Kind::kFreeCompleted &&
+        requests.rows[i].tag == made.tag) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Of the allocations whose row is not `paired`, what is scratch, by stack.
+std::vector<FitScratch> FindScratch(const FitInput& input, bool near, const Requests& requests,
+                                    const Allocations& allocations,
+                                    const std::vector<bool>& paired) {
+  const auto events = GetEvents(input.index->recording(), *input.trace);
+  std::map<std::uint32_t, FitScratch> by_stack;
+  for (std::size_t i = 0; i < allocations.rows.size(); ++i) {
+    const std::uint32_t row = allocations.rows[i];
+    if (paired[i] || !IsScratch(requests, row)) {
+      continue;
+    }
+    const StackId stack = events[requests.rows[row].event].stack;
+    FitScratch& scratch = by_stack[stack.value()];
+    scratch.near = near;
+    scratch.stack = stack;
+    ++scratch.count;
+    scratch.largest = std::max(scratch.largest, requests.rows[row].size);
+  }
+  std::vector<FitScratch> found;
+  for (const auto& [stack, scratch] : by_stack) {
+    found.push_back(scratch);
+  }
+  return found;
+}
+
 // What was there before, by key of the stack: those of a key by falling size.
 std::map<std::uint32_t, std::vector<std::uint32_t>> BaseByKey(const FitInput& input,
                                                               const Requests& requests,
@@ -139,7 +179,7 @@ FittedProgram::FittedProgram(const FitInput& near, const FitInput& far,
 void FittedProgram::FitRequests(StackKeys& keys, const Requests& far) {
   const Allocations ours = CollectAllocations(near_, requests_, keys);
   const Allocations theirs = CollectAllocations(far_, far, keys);
-  gate_.allocations = std::max(ours.keys.size(), theirs.keys.size());
+  gate_.compared = gate_.allocations = std::max(ours.keys.size(), theirs.keys.size());
   if (std::min(ours.keys.size(), theirs.keys.size()) == 0) {
     gate_.reason = FitGate::Reason::kNothing;
     return;
@@ -147,13 +187,25 @@ void FittedProgram::FitRequests(StackKeys& keys, const Requests& far) {
   // Sequences that cannot pass are not aligned: it would take the longest.
   gate_.pairs = MaxPairs(ours.keys, theirs.keys);
   gate_.exact = false;
-  if (gate_.paired() < FitGate::kMinPaired) {
+  if (gate_.paired() < FitGate::kMinPaired - FitGate::kMaxScratch) {
     gate_.reason = FitGate::Reason::kStructure;
     return;
   }
   const Alignment alignment = Align(ours.keys, theirs.keys);
   gate_.pairs = alignment.pairs;
   gate_.exact = alignment.complete;
+  if (gate_.pairs < gate_.allocations) {
+    std::vector<bool> paired(ours.rows.size());
+    std::vector<bool> their_paired(theirs.rows.size());
+    for (std::size_t i = 0; i < ours.rows.size(); ++i) {
+      paired[i] = alignment.partners[i] != kNoPartner;
+      if (paired[i]) {
+        their_paired[alignment.partners[i]] = true;
+      }
+    }
+    Tolerate(FindScratch(near_, true, requests_, ours, paired), ours.rows.size(),
+             FindScratch(far_, false, far, theirs, their_paired), theirs.rows.size());
+  }
   if (gate_.paired() < FitGate::kMinPaired) {
     gate_.reason = FitGate::Reason::kStructure;
     return;
@@ -166,6 +218,24 @@ void FittedProgram::FitRequests(StackKeys& keys, const Requests& far) {
                                                 : MakeGrowth(near_.x, bytes, far_.x,
                                                              far.rows[theirs.rows[partner]].size);
   }
+}
+
+void FittedProgram::Tolerate(std::vector<FitScratch> near, std::uint64_t ours,
+                             const std::vector<FitScratch>& far, std::uint64_t theirs) {
+  const auto count = [](const std::vector<FitScratch>& scratch) {
+    std::uint64_t sum = 0;
+    for (const FitScratch& one : scratch) {
+      sum += one.count;
+    }
+    return sum;
+  };
+  const std::uint64_t most = std::max(count(near), count(far));
+  if (static_cast<double>(most) > FitGate::kMaxScratch * static_cast<double>(gate_.allocations)) {
+    return;
+  }
+  gate_.compared = std::max(ours - count(near), theirs - count(far));
+  scratch_ = std::move(near);
+  scratch_.insert(scratch_.end(), far.begin(), far.end());
 }
 
 void FittedProgram::FitBase(StackKeys& keys, const Requests& far) {

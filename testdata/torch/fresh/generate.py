@@ -81,6 +81,15 @@ write("xpu.json", SMALL, [ONE],
 write("npu.json", SMALL, [ONE],
       allocator_settings={"PYTORCH_NPU_ALLOC_CONF": "", "max_split_size": -1, "expandable_segments": False})
 
+# Others are told by the code that allocates, or by settings that name their device.
+write("npu_old.json", [segment([(8, "active_allocated", frames("empty_cache", "site-packages/torch_npu/npu/memory.py", 5))])],
+      [[event("alloc", 0, 8, frames("empty_cache", "site-packages/torch_npu/npu/memory.py", 5))]])
+write("npu_as_cuda.json", [segment([(8, "active_allocated", frames("c10_npu::NPUCachingAllocator::malloc(int)", "??", 0))])],
+      [[event("alloc", 0, 8, frames("c10_npu::NPUCachingAllocator::malloc(int)", "??", 0))]], allocator_settings=CUDA)
+write("supa.json", SMALL, [ONE],
+      allocator_settings={"max_split_size": -1, "pinned_use_supa_host_register": False, "release_lock_on_supamalloc": False})
+
+
 # Pinned host memory of no device; and two settings that should not be on together.
 write("host.json", SMALL, [ONE],
       host_segments=[segment([(2, "active_allocated", FORWARD)], device=-1)], host_traces=[[]],

@@ -264,7 +264,8 @@ export class Chart {
     clear(this.says,
       h("b", {}, event < 0 ? "at the start" : `event ${count(event)}`),
       seconds === undefined || event < 0 ? "" : ` · ${seconds.toFixed(6)} s`,
-      ` · ${size(series.tops.at(-1)![point]!)} live · ${size(series.reserved[point]!)} reserved`,
+      ` · ${size(series.tops.at(-1)![point]!)} live`,
+      series.reserved[point]! > 0 && ` · ${size(series.reserved[point]!)} reserved`,
       layer !== undefined && ` · ${layerName(layer)} ${size(series.tops[this.lit!]![point]! - below)}`);
     this.fillSizes();
   }

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/extent.h"
 
 namespace memtool {
 
@@ -18,12 +19,22 @@ constexpr std::size_t kMaxCauses = 5;
 // A row that is new and larger is named even where all limits hold.
 constexpr std::int64_t kLargeNewRow = std::int64_t{64} << 20U;
 
-std::int64_t GetReserved(const Digest& digest) {
+// None where the format does not tell it: nothing is live in what nobody reserved.
+std::optional<std::int64_t> GetReserved(const Digest& digest) {
   std::int64_t most = 0;
   for (const DigestDevice& device : digest.devices) {
     most = std::max(most, device.reserved_peak);
   }
-  return most;
+  return most == 0 && digest.peak > 0 ? std::nullopt : std::optional(most);
+}
+
+// A peak is unknown where nothing was recorded of what happened: only that it was no less.
+std::optional<std::int64_t> KnownPeak(const Digest& digest, std::int64_t peak, std::int64_t limit) {
+  const bool unknown =
+      std::any_of(digest.diagnostics.begin(), digest.diagnostics.end(), [](const auto& each) {
+        return each.first == kNothingRecorded || each.first == kRingOfOneEvent;
+      });
+  return unknown && peak <= limit ? std::nullopt : std::optional(peak);
 }
 
 const DigestDevice* DeviceNamed(const Digest& digest, std::string_view name) {
@@ -127,8 +138,9 @@ void CheckMaker::AddRow(CheckRow row, const CheckFacts& facts) {
 
 void CheckMaker::AddBudget(const CheckFacts& facts) {
   const Digest& digest = facts.digest;
-  const auto add = [&](CheckWhat what, std::int64_t value, std::optional<std::int64_t> limit,
-                       const std::string& name = {}, std::vector<CheckCause> because = {}) {
+  const auto add = [&](CheckWhat what, std::optional<std::int64_t> value,
+                       std::optional<std::int64_t> limit, const std::string& name = {},
+                       std::vector<CheckCause> because = {}) {
     if (limit) {
       AddRow({.input = {},
               .what = what,
@@ -140,12 +152,14 @@ void CheckMaker::AddBudget(const CheckFacts& facts) {
              facts);
     }
   };
-  add(CheckWhat::kPeak, digest.peak, budget_->peak);
+  add(CheckWhat::kPeak, KnownPeak(digest, digest.peak, budget_->peak.value_or(0)), budget_->peak);
   add(CheckWhat::kTotal, digest.end, budget_->total);
   add(CheckWhat::kReserved, GetReserved(digest), budget_->reserved);
   for (const auto& [name, limit] : budget_->devices) {
     const DigestDevice* const device = DeviceNamed(digest, name);
-    add(CheckWhat::kDevice, device == nullptr ? 0 : device->peak, limit, name);
+    add(CheckWhat::kDevice,
+        device == nullptr ? std::optional<std::int64_t>(0) : KnownPeak(digest, device->peak, limit),
+        limit, name);
   }
   for (const auto& [name, limit] : budget_->buckets) {
     const BucketBytes* const bucket = BucketNamed(facts, name);
@@ -167,7 +181,7 @@ void CheckMaker::AddBudget(const CheckFacts& facts) {
 }
 
 void CheckMaker::AddBaseline(const CheckFacts& facts) {
-  const auto add = [&](CheckWhat what, std::int64_t value, std::int64_t base,
+  const auto add = [&](CheckWhat what, std::optional<std::int64_t> value, std::int64_t base,
                        const std::string& name = {}) {
     AddRow({.input = {},
             .what = what,
@@ -178,9 +192,12 @@ void CheckMaker::AddBaseline(const CheckFacts& facts) {
             .because = {}},
            facts);
   };
-  add(CheckWhat::kPeak, facts.digest.peak, baseline_->digest.peak);
+  const std::int64_t peak = baseline_->digest.peak;
+  add(CheckWhat::kPeak, KnownPeak(facts.digest, facts.digest.peak, band_.Limit(peak)), peak);
   add(CheckWhat::kTotal, facts.digest.end, baseline_->digest.end);
-  add(CheckWhat::kReserved, GetReserved(facts.digest), GetReserved(baseline_->digest));
+  if (const auto reserved = GetReserved(baseline_->digest)) {
+    add(CheckWhat::kReserved, GetReserved(facts.digest), *reserved);
+  }
   if (facts.dictionary.empty() || baseline_->dictionary.empty()) {
     return;
   }
@@ -234,7 +251,11 @@ void CheckMaker::NoteDifferences(const CheckFacts& facts) {
 
 CheckAnswer CheckMaker::Make() && {
   std::stable_sort(answer_.rows.begin(), answer_.rows.end(),
-                   [](const CheckRow& a, const CheckRow& b) { return a.over() > b.over(); });
+                   [](const CheckRow& a, const CheckRow& b) {
+                     return std::pair(a.over(), !a.value) > std::pair(b.over(), !b.value);
+                   });
+  answer_.unknown = static_cast<std::size_t>(std::count_if(
+      answer_.rows.begin(), answer_.rows.end(), [](const CheckRow& row) { return !row.value; }));
   answer_.broken = static_cast<std::size_t>(std::count_if(
       answer_.rows.begin(), answer_.rows.end(), [](const CheckRow& row) { return row.broken(); }));
   return std::move(answer_);
@@ -254,14 +275,15 @@ Value BecauseValue(const CheckRow& row) {
 }
 
 constexpr auto kCheckFields = Fields<CheckRow>({
-    {"ok", "VERDICT", Unit::kOrdinal, [](const CheckRow& row) { return Value(!row.broken()); },
-     "whether it holds", kFixed | kLeft, "boolean"},
+    {"ok", "VERDICT", Unit::kOrdinal,
+     [](const CheckRow& row) { return row.value ? Value(!row.broken()) : Value(); },
+     "whether it holds; null where the value is unknown", kFixed | kLeft, "boolean|null"},
     {"what", "WHAT", Unit::kText, [](const CheckRow& row) { return Value(ToName(row.what)); },
      "what is limited", kPlain, R"("peak"|"total"|"reserved"|"device"|"bucket"|"function")"},
     {"name", "", Unit::kText,
      [](const CheckRow& row) { return row.name.empty() ? Value() : Value(row.name); }, "which one",
      kPlain, "string|null"},
-    {"value", "VALUE", Unit::kBytes, &CheckRow::value, "what it is now"},
+    {"value", "VALUE", Unit::kBytes, &CheckRow::value, "what it is now", kOrUnknown},
     {"limit", "LIMIT", Unit::kBytes, &CheckRow::limit, "what it may be"},
     {"over", "OVER", Unit::kBytes, [](const CheckRow& row) { return Value(row.over()); },
      "by how much it is more", Drop(2), "natural"},
@@ -281,10 +303,11 @@ std::span<const Field<CheckRow>> CheckFields() {
 }
 
 AnswerView MakeView(const CheckAnswer& answer) {
-  return ViewRows(
-      answer.head,
-      {{"broken", answer.broken}, {"notes", Value::List(answer.notes.begin(), answer.notes.end())}},
-      answer.rows, kCheckFields);
+  return ViewRows(answer.head,
+                  {{"broken", answer.broken},
+                   {"unknown", answer.unknown},
+                   {"notes", Value::List(answer.notes.begin(), answer.notes.end())}},
+                  answer.rows, kCheckFields);
 }
 
 }  // namespace memtool

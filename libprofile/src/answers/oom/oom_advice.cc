@@ -325,7 +325,7 @@ class Adviser {
 
   void Next() {
     if (found_.snapshot) {
-      return Add({.kind = Kind::kLookAtMoment});
+      return Add({.kind = found_.unrecorded ? Kind::kRecordFirst : Kind::kLookAtMoment});
     }
     if (found_.message && found_.message->wording == OomWording::kHost) {
       return Add({.kind = Kind::kLookAtHost});
@@ -358,7 +358,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 37> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 38> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -386,6 +386,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kFreeForOtherSizes, "free_for_other_sizes"},
       {Kind::kFreeLater, "free_later"},
       {Kind::kLookAtMoment, "look_at_moment"},
+      {Kind::kRecordFirst, "record_first"},
       {Kind::kLookAtHost, "look_at_host"},
       {Kind::kFewerTemporaries, "fewer_temporaries"},
       {Kind::kSmallerArguments, "smaller_arguments"},

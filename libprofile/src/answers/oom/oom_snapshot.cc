@@ -5,6 +5,7 @@
 #include "answers/oom/oom_conclude.h"
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/extent.h"
 
 namespace memtool {
 
@@ -101,6 +102,7 @@ OomCase MakeCase(const Selection& selection) {
   const Recording& recording = selection.recording();
   const auto& moments = selection.moments();
   OomCase found{.snapshot = true,
+                .unrecorded = ExtentOf(recording) == Extent::kNothing,
                 .platform = recording.metadata.origin.platform,
                 .settings = recording.settings};
   // With several devices at once, no single request can be judged.

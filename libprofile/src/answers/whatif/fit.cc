@@ -71,18 +71,23 @@ std::vector<double> GetTargets(const FitQuery& query) {
   return {targets.begin(), targets.end()};
 }
 
+double LargestRecorded(const FitQuery& query) {
+  return *std::max_element(query.x.begin(), query.x.end());
+}
+
 whatif::RunOptions LimitedTo(std::optional<std::int64_t> limit) {
   return {.limit = limit.value_or(whatif::kNoLimit), .total = {}, .until = {}};
 }
 
-// The largest whole x that passes: doubled until one fails, then halved.
-FitLargest LargestX(Programs& programs, const FitQuery& query, const AllocatorSettings& settings) {
+// The largest whole x that passes within `limit`: doubled until one fails, then halved.
+FitLargest LargestWithin(std::int64_t limit, Programs& programs, const FitQuery& query,
+                         const AllocatorSettings& settings) {
   const auto passes = [&](std::int64_t x) {
     const auto size = static_cast<double>(x);
-    return !whatif::RunOnce(programs.For(size).At(size), settings, LimitedTo(query.limit)).failed;
+    return !whatif::RunOnce(programs.For(size).At(size), settings, LimitedTo(limit)).failed;
   };
   FitLargest largest{.setting = whatif::ConfText(settings), .x = {}};
-  const double most = *std::max_element(query.x.begin(), query.x.end()) * kMaxFactor;
+  const double most = LargestRecorded(query) * kMaxFactor;
   const auto highest = static_cast<std::int64_t>(std::min(most, 1e15));
   std::int64_t low = 0;
   std::int64_t high = 1;
@@ -97,6 +102,21 @@ FitLargest LargestX(Programs& programs, const FitQuery& query, const AllocatorSe
   }
   if (low > 0) {
     largest.x = low;
+  }
+  return largest;
+}
+
+// Each doubling beyond what was recorded leaves so much of the limit in doubt.
+constexpr double kDoubtPerDoubling = 0.05;
+constexpr double kMaxDoubt = 0.5;
+
+FitLargest LargestX(Programs& programs, const FitQuery& query, const AllocatorSettings& settings) {
+  FitLargest largest = LargestWithin(*query.limit, programs, query, settings);
+  const double distance = static_cast<double>(largest.x.value_or(0)) / LargestRecorded(query);
+  if (distance > kFarFactor) {
+    const double doubt = std::min(kMaxDoubt, kDoubtPerDoubling * std::log2(distance));
+    const auto sure = static_cast<std::int64_t>(static_cast<double>(*query.limit) * (1 - doubt));
+    largest.x_low = LargestWithin(sure, programs, query, settings).x.value_or(0);
   }
   return largest;
 }
@@ -138,11 +158,13 @@ class LawRows {
     FitLawRow& row = rows_[{group, part.law}];
     if (row.name.empty()) {
       row.law = part.law;
-      Name(group, row);
+      NameGroup(group, row);
     }
     row.bytes = SaturatingAdd(row.bytes, part.bytes);
     row.recorded = SaturatingAdd(row.recorded, part.recorded);
   }
+
+  void Name(StackId stack, FitLawRow& row) const { NameGroup(GetGroup(stack), row); }
 
   // By bytes, the largest first. `live`: all of them.
   std::vector<FitLawRow> Take(std::int64_t live) && {
@@ -165,7 +187,7 @@ class LawRows {
                ? groups_.of_stack[stack.value()]
                : AllocationGroups::kRest;
   }
-  void Name(std::uint32_t group, FitLawRow& row) const {
+  void NameGroup(std::uint32_t group, FitLawRow& row) const {
     if (group == AllocationGroups::kRest) {
       row.name = kNoStack;
       return;
@@ -192,6 +214,7 @@ class FitWork {
     if (!Gate(targets)) {
       return {};
     }
+    MEMTOOL_TRY(AddScratch(selections));
     for (const double x : targets) {
       PredictAt(x);
     }
@@ -222,6 +245,38 @@ class FitWork {
     answer_.gate_x = worst.near().x;
     answer_.gate_other_x = worst.far().x;
     return answer_.gate.accepted();
+  }
+
+  // Over all programs that were made, each once.
+  Result<void> AddScratch(const std::vector<Selection>& selections) {
+    std::map<std::tuple<std::string, std::string, double>, FitScratchRow> rows;
+    for (const auto& [inputs, program] : programs_.all()) {
+      std::map<std::tuple<std::string, std::string, double>, FitScratchRow> own;
+      for (const whatif::FitScratch& scratch : program->scratch()) {
+        const std::size_t input = scratch.near ? inputs.first : inputs.second;
+        auto groups = GroupAllocations(selections[input].view(), query_.by);
+        MEMTOOL_TRY(groups);
+        FitLawRow named;
+        LawRows(*groups).Name(scratch.stack, named);
+        FitScratchRow& row =
+            own[{std::string(named.name), std::string(named.file), inputs_[input].x}];
+        row.name = named.name;
+        row.file = named.file;
+        row.x = inputs_[input].x;
+        row.count += scratch.count;
+        row.largest = std::max(row.largest, scratch.largest);
+      }
+      for (auto& [key, row] : own) {
+        FitScratchRow& known = rows[key];
+        if (row.count > known.count) {
+          known = std::move(row);
+        }
+      }
+    }
+    for (auto& [key, row] : rows) {
+      answer_.scratch.push_back(std::move(row));
+    }
+    return {};
   }
 
   // A recorded size among three inputs is predicted from the two others: that tests the laws.
@@ -342,8 +397,16 @@ std::vector<NamedValue> MakeFigures(const FitAnswer& answer) {
   }
   Value::List largest;
   for (const FitLargest& one : answer.largest) {
-    largest.emplace_back(
-        Value::Object{{"setting", one.setting}, {"x", one.x}, {"bounded", one.bounded}});
+    largest.emplace_back(Value::Object{
+        {"setting", one.setting}, {"x", one.x}, {"x_low", one.x_low}, {"bounded", one.bounded}});
+  }
+  Value::List scratch;
+  for (const FitScratchRow& row : answer.scratch) {
+    scratch.emplace_back(Value::Object{{"name", row.name},
+                                       {"file", row.file.empty() ? Value() : Value(row.file)},
+                                       {"x", row.x},
+                                       {"count", row.count},
+                                       {"largest", row.largest}});
   }
   return {{"gate",
            Value::Object{{"paired", gate.paired()},
@@ -352,6 +415,7 @@ std::vector<NamedValue> MakeFigures(const FitAnswer& answer) {
                          {"reason", gate.accepted() ? Value() : Value(whatif::ToName(gate.reason))},
                          {"exact", gate.exact},
                          {"allocations", gate.allocations},
+                         {"scratch", std::move(scratch)},
                          {"x", Value::List{answer.gate_x, answer.gate_other_x}}}},
           {"device", answer.device},
           {"began_late", answer.began_late},

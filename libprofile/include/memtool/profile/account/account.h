@@ -49,6 +49,7 @@ struct AccountFacts {
   std::optional<Quantity> allocated;  // and handed this out, rounded
   std::optional<Quantity> requested;  // for this many requested bytes
   ReservedKind reserved_kind = ReservedKind::kFramework;
+  std::string platform;                    // as Origin::platform
   std::optional<std::int64_t> pool_limit;  // of kXlaPool, in bytes
   // What is cached cannot be distinguished from what is allocated: MXNet's log keeps the row of a
   // block that went back to its pool.

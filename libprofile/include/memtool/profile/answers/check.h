@@ -88,21 +88,23 @@ struct CheckRow {
   std::string input;
   CheckWhat what = CheckWhat::kPeak;
   std::string name;  // of the device, the bucket or the function
-  std::int64_t value = 0;
+  std::optional<std::int64_t> value;  // none: the input does not tell it
   std::int64_t limit = 0;
   std::optional<std::int64_t> base;  // from the baseline; none: the limit is a budget's
   std::vector<CheckCause> because;   // where it is broken: the rows that hold or grew most
 
-  [[nodiscard]] bool broken() const { return value > limit; }
+  [[nodiscard]] bool broken() const { return value && *value > limit; }
   [[nodiscard]] std::int64_t over() const {
-    return broken() ? SaturatingSubtract(value, limit) : 0;
+    return broken() ? SaturatingSubtract(*value, limit) : 0;
   }
 };
 
 struct CheckAnswer {
   AnswerHead head{.question = "check", .unit = "bytes"};
-  std::vector<CheckRow> rows;  // the broken ones first, by how much; the others in order
+  // The broken ones first, by how much, then those whose value is unknown; the others in order.
+  std::vector<CheckRow> rows;
   std::size_t broken = 0;
+  std::size_t unknown = 0;
   std::vector<std::string> notes;  // what else differs from the baseline
 };
 

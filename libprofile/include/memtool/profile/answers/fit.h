@@ -21,6 +21,8 @@ namespace memtool {
 // Targets that are looked at when a card's largest x is wanted: up to this many times the largest
 // recorded one.
 inline constexpr double kMaxFactor = 1024;
+// Beyond this many times the largest recorded one, the largest x is a range.
+inline constexpr double kFarFactor = 2;
 
 struct FitQuery {
   std::vector<double> x;  // of the inputs, in their order
@@ -69,6 +71,17 @@ struct FitLargest {
   std::string setting;
   std::optional<std::int64_t> x;  // none: not even 1
   bool bounded = true;            // false: it passes at all that were tried
+  // Far outside of what was recorded, x is the upper end of a range, and this the lower one.
+  std::optional<std::int64_t> x_low{};
+};
+
+// Scratch without a partner that was tolerated, by row and recording.
+struct FitScratchRow {
+  SharedText name;
+  SharedText file;
+  double x = 0;
+  std::uint64_t count = 0;
+  std::int64_t largest = 0;  // bytes of one
 };
 
 struct FitAnswer {
@@ -77,8 +90,9 @@ struct FitAnswer {
   double gate_x = 0;     // between which
   double gate_other_x = 0;
   std::int32_t device = -1;
-  bool began_late = false;   // something was there before a recording: its layout is a guess
-  std::vector<FitRow> rows;  // by x, then setting; none where the gate refuses
+  bool began_late = false;  // something was there before a recording: its layout is a guess
+  std::vector<FitScratchRow> scratch;  // by name, then x
+  std::vector<FitRow> rows;            // by x, then setting; none where the gate refuses
   std::vector<FitLargest> largest;
   std::optional<std::int64_t> limit{};
   double rows_at = 0;  // of law_rows: the largest x that was asked for

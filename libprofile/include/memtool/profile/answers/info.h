@@ -64,6 +64,7 @@ struct Repeated {
 struct InputCard {
   std::string format_display;             // for people: "JAX device memory profile (pprof)"
   bool program = false;                   // a compiler's plan: nothing was recorded
+  std::optional<Diagnostic> lacking;      // NoteLacking
   std::vector<std::string_view> answers;  // the questions that it can answer
   std::string packing;                    // "gzip", "zlib", "zstd", or empty
   std::uint64_t unpacked_bytes = 0;

@@ -65,6 +65,7 @@ enum class OomAdviceKind : std::uint8_t {
 
   // Where to look next.
   kLookAtMoment,
+  kRecordFirst,
   kLookAtTables,  // of a message: its buffers or chunks can be read like a recording
   kLookAtHost,    // the kernel's log, limits of the job
   kFindHolders,   // of the `bytes` live: by a snapshot or a profile

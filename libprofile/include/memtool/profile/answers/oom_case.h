@@ -93,6 +93,7 @@ struct OomCase {
   std::optional<MemoryBreakdown> breakdown;
   OomVerdict verdict;
   OomConclusion conclusion;
+  bool unrecorded = false;            // a snapshot of which nothing was recorded
   std::string platform;               // of a snapshot: Origin::platform
   std::vector<Setting> settings;      // of a snapshot; empty when it does not say
   std::optional<OomMessage> message;  // of a log

@@ -66,6 +66,10 @@ struct TimelineOfTrace {
   Timeline timeline;
   std::vector<TimelinePlace> places;  // in the order of the axis
   std::size_t first_row = 0;          // of its first point, in the answer
+  // Some inputs do not tell what is reserved: nothing lives in what nobody reserved.
+  [[nodiscard]] bool tells_reserved() const {
+    return summary.reserved_peak_bytes != 0 || summary.peak_bytes <= 0;
+  }
   // Of the whole trace, where TimelineQuery::loops asks for them.
   std::size_t steps = 0;
   StepSource steps_from = StepSource::kNone;

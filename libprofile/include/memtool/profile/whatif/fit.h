@@ -52,6 +52,7 @@ struct FitGate {
   };
   Reason reason = Reason::kAccepted;
   std::uint64_t allocations = 0;  // of the longer one
+  std::uint64_t compared = 0;     // of the longer one, without scratch that has no partner
   std::uint64_t pairs = 0;        // at most, where `exact` is false
   bool exact = true;
   std::uint64_t outside = 0;  // pairs with another law
@@ -59,9 +60,10 @@ struct FitGate {
   // Shares that are still accepted: references are in memtool-fit(1).
   static constexpr double kMinPaired = 0.99;
   static constexpr double kMaxOutside = 0.005;
+  static constexpr double kMaxScratch = 0.05;  // of the allocations
   [[nodiscard]] bool accepted() const { return reason == Reason::kAccepted; }
   [[nodiscard]] double paired() const {
-    return allocations == 0 ? 0 : static_cast<double>(pairs) / static_cast<double>(allocations);
+    return compared == 0 ? 0 : static_cast<double>(pairs) / static_cast<double>(compared);
   }
   [[nodiscard]] double outside_share() const {
     return pairs == 0 ? 0 : static_cast<double>(outside) / static_cast<double>(pairs);
@@ -75,6 +77,15 @@ struct FitRow {
   Law law = Law::kConstant;
   std::int64_t bytes = 0;
   std::int64_t recorded = 0;  // of the same allocations, in the recording that was scaled
+};
+
+// Scratch: allocations without a partner that are freed at once. Reductions and the like take some
+// from a certain size on; it is the same program all the same.
+struct FitScratch {
+  bool near = true;  // in which of the two recordings
+  StackId stack;     // of it; may be none
+  std::uint64_t count = 0;
+  std::int64_t largest = 0;  // bytes of one
 };
 
 struct FitPeak {
@@ -92,6 +103,8 @@ class FittedProgram {
                 StackKeys& keys);
 
   [[nodiscard]] const FitGate& gate() const { return gate_; }
+  // What is tolerated; scratch of `near` keeps its size at every x.
+  [[nodiscard]] const std::vector<FitScratch>& scratch() const { return scratch_; }
   [[nodiscard]] bool has_base() const { return requests_.has_base(); }
   [[nodiscard]] const FitInput& near() const { return near_; }
   [[nodiscard]] const FitInput& far() const { return far_; }
@@ -102,6 +115,8 @@ class FittedProgram {
 
  private:
   void FitRequests(StackKeys& keys, const Requests& far);
+  void Tolerate(std::vector<FitScratch> near, std::uint64_t ours,
+                const std::vector<FitScratch>& far, std::uint64_t theirs);
   void FitBase(StackKeys& keys, const Requests& far);
   void Count();
 
@@ -111,6 +126,7 @@ class FittedProgram {
   std::vector<Growth> laws_;       // per row of requests_; of frees unused
   std::vector<Growth> base_laws_;  // per block of the base
   FitGate gate_;
+  std::vector<FitScratch> scratch_;
 };
 
 // Which input to scale to x (the nearest by ratio) and which to fit the growth laws with (the one
