@@ -121,7 +121,14 @@ class HistoryMaker {
     history_.domains.push_back({.name = name,
                                 .device = device,
                                 .kind = device < 0 ? DomainKind::kPinned : DomainKind::kDevice,
-                                .capacity = host_.memory[rows.front()].capacity});
+                                .capacity = GetCapacity(rows)});
+    // A runtime that names no allocator counts all that its chip has; other sums are those of a
+    // pool.
+    if (const auto& capacity = history_.domains.back().capacity;
+        capacity && (name == std::to_string(device) || name.find("TPU") != std::string::npos)) {
+      builder_.AddCounter(
+          {.kind = CounterKind::kDeviceTotal, .device = device, .value = *capacity});
+    }
     Trace trace{.device = device,
                 .name = name,
                 .first_event = history_.events.size(),
@@ -142,6 +149,19 @@ class HistoryMaker {
     }
     trace.event_count = history_.events.size() - trace.first_event;
     history_.traces.push_back(std::move(trace));
+  }
+
+  // What is free and in use after each event, where all agree on the sum.
+  [[nodiscard]] std::optional<std::int64_t> GetCapacity(const Rows& rows) const {
+    std::optional<std::int64_t> capacity;
+    for (const std::uint32_t row : rows) {
+      const std::optional<std::int64_t>& stated = host_.memory[row].capacity;
+      if (stated && capacity && *stated != *capacity) {
+        return std::nullopt;
+      }
+      capacity = stated ? stated : capacity;
+    }
+    return capacity;
   }
 
   // What was there before the trace and outlives it is in no event: the totals tell its sum.
