@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -48,10 +51,16 @@ class TopCommand final : public RowsCommand {
     all.insert(all.end(), bases_.begin(), bases_.end());
     MEMTOOL_TRY(CheckNames(all));
     // A table shows one of the two: what the row itself made, or its callees' too.
-    TopMaker maker({.by = view().by(),
-                    .sort = view().sort(),
-                    .peak_rows = output().limit(),
-                    .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum});
+    TopQuery query{.by = view().by(),
+                   .sort = view().sort(),
+                   .peak_rows = output().limit(),
+                   .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum};
+    if (names.size() > 1 && bases_.empty() &&
+        (query.by.automatic || query.by.kind == By::Kind::kInput)) {
+      input_reader.KeepApart();
+      return Several(std::move(query), input_reader, names);
+    }
+    TopMaker maker(std::move(query));
     MEMTOOL_TRY(ForEachInput(input_reader, names,
                              [&](Selection selection) { maker.Add(std::move(selection)); }));
     if (!bases_.empty()) {
@@ -60,6 +69,44 @@ class TopCommand final : public RowsCommand {
                                [&](const Selection& selection) { maker.AddBase(selection); }));
     }
     answer_ = std::move(maker).Make();
+    answer_.head = input_reader.Head("top");
+    return {};
+  }
+
+  // Compiled programs need not be there at once: where there is nothing else, each is a row, and
+  // nothing is added up.
+  Result<void> Several(TopQuery query, InputReader& input_reader,
+                       const std::vector<std::string>& names) {
+    std::optional<TopMaker> maker;
+    std::vector<Selection> programs;
+    const auto merge = [&] {
+      maker.emplace(query);
+      for (Selection& program : programs) {
+        maker->Add(std::move(program));
+      }
+    };
+    MEMTOOL_TRY(ForEachInput(input_reader, names, [&](Selection selection) {
+      if (!maker && selection.recording().metadata.origin.kind == RecordingKind::kProgram) {
+        programs.push_back(std::move(selection));
+        return;
+      }
+      if (!maker) {
+        merge();
+      }
+      maker->Add(std::move(selection));
+    }));
+    apart_ = maker ? 0 : programs.size();
+    if (apart_ > 1) {
+      query.by = {.kind = By::Kind::kInput};
+    }
+    if (!maker) {
+      merge();
+    }
+    answer_ = std::move(*maker).Make();
+    if (apart_ > 1) {
+      answer_.total = answer_.rows.empty() ? 0 : answer_.rows.front().flat;
+      answer_.unfiltered = answer_.total_abs = answer_.total;
+    }
     answer_.head = input_reader.Head("top");
     return {};
   }
@@ -78,6 +125,13 @@ class TopCommand final : public RowsCommand {
                                        input_reader.notes()[first_base_].path,
                                        AmountText(input_reader, *answer_.base_total),
                                        AmountText(input_reader, answer_.total, true)));
+      return table;
+    }
+    if (apart_ > 1) {
+      table.head = {fmt::format(
+          "{} compiled programs · the largest needs {} · they need not be there "
+          "at once, so nothing is added up",
+          FormatCount(static_cast<std::int64_t>(apart_)), AmountText(input_reader, answer_.total))};
       return table;
     }
     table.head = Head(input_reader, TotalLine(input_reader));
@@ -152,6 +206,7 @@ class TopCommand final : public RowsCommand {
 
   std::vector<std::string> bases_;
   std::size_t first_base_ = 0;  // row of the session's notes
+  std::size_t apart_ = 0;       // compiled programs, each a row where there are several
   TopAnswer answer_;
 };
 
