@@ -25,15 +25,14 @@ class TopCommand final : public RowsCommand {
   TopCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {
-        .usage = "[options] [FILE...]",
-        .examples =
-            "memtool top memory9.prof\n"
-            "memtool top --by line --focus train memory9.prof\n"
-            "memtool top --by label:device *.prof\n"
-            "memtool top --frames all --cum -n 50 memory9.prof\n"
-            "memtool top --cum snapshot.pickle     # SAVES: what checkpointing can save\n"
-            "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+    return {.usage = "[options] [FILE...]",
+            .examples =
+                "memtool top memory9.prof\n"
+                "memtool top --by line --focus train memory9.prof\n"
+                "memtool top --by label:device *.prof\n"
+                "memtool top --frames all --cum -n 50 memory9.prof\n"
+                "memtool top --cum snapshot.pickle     # SAVES: what checkpointing can save\n"
+                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
  private:
