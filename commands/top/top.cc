@@ -72,34 +72,34 @@ class TopCommand final : public RowsCommand {
     return {};
   }
 
-  // Compiled programs need not be there at once: where there is nothing else, each is a row, and
-  // nothing is added up.
+  // Compiled programs need not be there at once: where the first two inputs are such, each input is
+  // a row, and nothing is added up.
   Result<void> Several(TopQuery query, InputReader& input_reader,
                        const std::vector<std::string>& names) {
     std::optional<TopMaker> maker;
-    std::vector<Selection> programs;
-    const auto merge = [&] {
+    std::optional<Selection> first;
+    const auto begin = [&] {
       maker.emplace(query);
-      for (Selection& program : programs) {
-        maker->Add(std::move(program));
+      if (first) {
+        maker->Add(*std::move(first));
       }
     };
     MEMTOOL_TRY(ForEachInput(input_reader, names, [&](Selection selection) {
-      if (!maker && selection.recording().metadata.origin.kind == RecordingKind::kProgram) {
-        programs.push_back(std::move(selection));
+      const bool program = selection.recording().metadata.origin.kind == RecordingKind::kProgram;
+      if (!maker && !first && program) {
+        first = std::move(selection);
         return;
       }
       if (!maker) {
-        merge();
+        apart_ = first && program ? 1 : 0;
+        query.by = apart_ > 0 ? By{.kind = By::Kind::kInput} : query.by;
+        begin();
       }
+      apart_ += apart_ > 0 ? 1 : 0;
       maker->Add(std::move(selection));
     }));
-    apart_ = maker ? 0 : programs.size();
-    if (apart_ > 1) {
-      query.by = {.kind = By::Kind::kInput};
-    }
     if (!maker) {
-      merge();
+      begin();
     }
     answer_ = std::move(*maker).Make();
     if (apart_ > 1) {

@@ -15,7 +15,8 @@ TopMaker::TopMaker(TopQuery query) : query_(std::move(query)), table_(query_.by,
 void TopMaker::Add(Selection selection) {
   head_.Add(selection);
   table_.Add(MakeInput(selection));
-  if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak) {
+  if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak &&
+      query_.by.kind == By::Kind::kFrame) {
     histories_.push_back(std::move(selection));  // for what rows are worth at the peak
   }
 }
