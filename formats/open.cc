@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -296,6 +298,46 @@ class CountedSource final : public Source {
   std::uint64_t seen_ = 0;
 };
 
+// One source behind another.
+class JoinedSource final : public Source {
+ public:
+  JoinedSource(std::unique_ptr<Source> first, std::unique_ptr<Source> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    if (!ended_) {
+      auto got = first_->Read(buffer);
+      ended_ = got && *got == 0;
+      if (!ended_) {
+        return got;
+      }
+    }
+    return second_->Read(buffer);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override { return first_->EndedAt(); }
+
+ private:
+  std::unique_ptr<Source> first_;
+  std::unique_ptr<Source> second_;
+  bool ended_ = false;
+};
+
+// XLA's newer versions write a program's live ranges beside its buffer assignment, older ones into
+// it.
+std::unique_ptr<Source> WithLiveRanges(std::unique_ptr<Source> source, const std::string& name) {
+  constexpr std::string_view kBuffers = "-buffer-assignment.txt";
+  if (name.ends_with(kBuffers)) {
+    const std::string beside = name.substr(0, name.size() - kBuffers.size()) + "-live-range.txt";
+    std::error_code error;
+    if (std::filesystem::is_regular_file(beside, error)) {
+      if (auto ranges = OpenFile(beside)) {
+        return std::make_unique<JoinedSource>(std::move(source), *std::move(ranges));
+      }
+    }
+  }
+  return source;
+}
+
 }  // namespace
 
 Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
@@ -332,7 +374,7 @@ Result<Document> Open(const std::string& name, const OpenOptions& options) {
   if (!source) {
     return Fail(WithInput(std::move(source.error()), name));
   }
-  auto document = Open(*std::move(source), name, options);
+  auto document = Open(WithLiveRanges(*std::move(source), name), name, options);
   if (!document && (document.error().code == ErrorCode::kUnknownFormat ||
                     document.error().code == ErrorCode::kUnsupported)) {
     if (const KnownFormat* known = RecognizeName(name)) {

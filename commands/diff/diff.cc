@@ -15,6 +15,7 @@
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "session/programs.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -156,7 +157,11 @@ class DiffCommand final : public RowsCommand {
     const bool same = bases_ == news_;
     auto news = input().GetFiles(news_, streams);
     MEMTOOL_TRY(news);
+    news = LargestProgram(*std::move(news), input(), streams);
+    MEMTOOL_TRY(news);
     auto bases = same ? news : input().GetFiles(bases_, streams);
+    MEMTOOL_TRY(bases);
+    bases = LargestProgram(*std::move(bases), input(), streams);
     MEMTOOL_TRY(bases);
     news_ = *std::move(news);
     bases_ = *std::move(bases);

@@ -52,6 +52,14 @@ void AddHead(const ChurnAnswer& answer, TextTable& table) {
                          FormatSize(static_cast<std::int64_t>(bytes)));
   }
   table.head.push_back(std::move(first));
+  if (all.without_address > 0) {
+    table.head.push_back(
+        fmt::format("{} of them without an address: when they were freed is not known",
+                    FormatCount(all.without_address)));
+    if (all.without_address == all.allocations) {
+      return;
+    }
+  }
   table.head.push_back(fmt::format("short-lived, freed within {}: {} of {}, {:.1f}% of the bytes",
                                    LimitText(answer.limit), Allocations(all.short_lived),
                                    FormatSize(all.short_bytes),

@@ -52,8 +52,9 @@ std::string RecordingText(const TraceCard& card, const InputCard& input) {
     return "no events: only the state at the end is known";
   }
   std::string text = card.trace.overflowed ? "the ring overflowed: the oldest events are gone"
-                     : s.unmatched_frees + s.unopened > 0 || s.start_bytes > 0
-                         ? "began late"
+                     : s.unmatched_frees + s.unopened > 0 || s.start_bytes > 0 ? "began late"
+                     : card.trace.agreeing_changes < card.trace.checked_changes
+                         ? "from the first allocation on, with holes"
                          : "complete from the first allocation on";
   if (s.unmatched_frees > 0) {
     text += fmt::format("; {} free{} without an allocation ({})", CardCount(s.unmatched_frees),

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "inputs/xla_dump.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -187,6 +188,9 @@ Result<TraceFolder> FindTraces(const std::string& folder) {
         found = *std::move(newest);
       }
     }
+    if (found.files.empty()) {
+      found.files = FindPrograms(folder, (*here)->files);
+    }
     if (!found.files.empty()) {
       return found;
     }
@@ -220,7 +224,7 @@ Result<std::vector<std::string>> WithFoldersRead(const std::vector<std::string>&
     all.insert(all.end(), std::make_move_iterator(found->files.begin()),
                std::make_move_iterator(found->files.end()));
   }
-  return all;
+  return BestOfDump(all);
 }
 
 }  // namespace memtool::commands

@@ -222,6 +222,7 @@ class LeaksCommand final : public RowsCommand {
       return Fail(ErrorCode::kUsage, "--by input: every input is one point of the series");
     }
     LeaksMaker maker(query_);
+    input_reader.KeepApart();
     MEMTOOL_TRY(ForEachInput(input_reader, names,
                              [&](const Selection& selection) { maker.Add(selection); }));
     if (maker.size() < 2) {

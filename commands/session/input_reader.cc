@@ -10,12 +10,14 @@
 #include <set>
 #include <utility>
 
+#include "inputs/xla_dump.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
 #include "memtool/profile/whatif/recorded.h"
+#include "session/programs.h"
 #include "session/recording_cache.h"
 #include "session/start_work.h"
 #include "words/moments.h"
@@ -268,8 +270,10 @@ Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
     MEMTOOL_TRY(placed);
     moment = *std::move(placed);
   }
+  std::string name =
+      IsProgram(*read.recording) ? ProgramName(read.name, *read.recording) : std::move(read.name);
   auto selection = Select(std::move(read.recording),
-                          {.name = std::move(read.name),
+                          {.name = std::move(name),
                            .moment = std::move(moment),
                            .device = device,
                            .filter = view.filter(),
@@ -363,12 +367,17 @@ Result<void> InputReader::ForEach(const std::vector<std::string>& names, const V
 Result<void> InputReader::ForEachJoined(const std::vector<std::string>& names,
                                         const ViewOptions& view, const Visit& visit) {
   std::vector<Read> waiting;
+  Largest largest;
   joins_ = JoinInputs(names);
   auto done = ForEachRecording(
       names, [&](std::string name, std::shared_ptr<const Recording> recording) -> Result<void> {
         Read read{std::move(name), std::move(recording), nullptr, notes_.size() - 1};
         if (read.recording->history) {
           read.index = IndexOf(read.recording);
+        }
+        if (!apart_ && IsProgram(*read.recording)) {
+          largest.Add(std::move(read));
+          return {};
         }
         if (JoinInputs::Waits(*read.recording)) {
           waiting.push_back(std::move(read));
@@ -388,6 +397,14 @@ Result<void> InputReader::ForEachJoined(const std::vector<std::string>& names,
       diagnostics_.push_back(**std::move(joined));
     }
     auto selection = SelectRead(std::move(*it), view, moment, view.device());
+    MEMTOOL_TRY(selection);
+    done = visit(*std::move(selection));
+  }
+  if (done && largest.read) {
+    if (std::string text = NoteLargest(largest); !text.empty()) {
+      moment_lines_.push_back(std::move(text));
+    }
+    auto selection = SelectRead(*std::move(largest.read), view, view.moment(), view.device());
     MEMTOOL_TRY(selection);
     done = visit(*std::move(selection));
   }
@@ -437,10 +454,21 @@ Result<ExitCode> OnOneRecording(
     const std::function<Result<void>(InputReader&, std::shared_ptr<const Recording>)>& visit) {
   auto names = input.Names(streams);
   MEMTOOL_TRY(names);
-  if (names->size() != 1) {
+  const bool programs = std::all_of(names->begin(), names->end(), [](const std::string& name) {
+    return DumpedProgram(name) != name;
+  });
+  if (names->size() != 1 && !programs) {
     return Fail(ErrorCode::kUsage, std::string(one));
   }
   InputReader input_reader(input, streams);
+  if (names->size() != 1) {
+    MEMTOOL_TRY(input_reader.ForLargest(
+        *names, [&](const std::string&, std::shared_ptr<const Recording> recording) {
+          return visit(input_reader, std::move(recording));
+        }));
+    input_reader.Finish();
+    return input_reader.exit_code();
+  }
   MEMTOOL_TRY(input_reader.ForEachRecording(
       *names, [&](const std::string&, std::shared_ptr<const Recording> recording) {
         return visit(input_reader, std::move(recording));

@@ -45,6 +45,12 @@ class InputReader {
   Result<void> ForEach(const std::vector<std::string>& names, const ViewOptions& view,
                        const Visit& visit, std::size_t bases = 0);
 
+  // Of several compiled programs, which need not be there at once, ForEach hands on the one that
+  // needs most, and says so, unless the command keeps its inputs apart.
+  void KeepApart() { apart_ = true; }
+  // Reads all names, and visits the recording of the program that needs most alone.
+  Result<void> ForLargest(const std::vector<std::string>& names, const VisitRecording& visit);
+
   // The same for one recording that the caller read, at a moment and for a device that it chose.
   Result<Selection> SelectAt(const std::string& name, std::shared_ptr<const Recording> recording,
                              const ViewOptions& view, const MomentSpec& moment,
@@ -103,6 +109,16 @@ class InputReader {
   // `side`: what a comparison calls the input, for the lines of moment_lines().
   Result<Selection> SelectRead(Read read, const ViewOptions& view, const MomentSpec& given,
                                const std::string& device, std::string_view side = {});
+  // The largest of the compiled programs that were read so far.
+  struct Largest {
+    std::optional<Read> read{};
+    std::int64_t bytes = -1;
+    std::vector<std::size_t> others{};  // rows of notes_
+
+    void Add(Read program);
+  };
+  // Takes the others from the notes. -> which one of several it is; empty where there is one only
+  std::string NoteLargest(Largest& largest);
   Result<void> ForEachJoined(const std::vector<std::string>& names, const ViewOptions& view,
                              const Visit& visit);
 
@@ -127,6 +143,7 @@ class InputReader {
   bool unlike_ = false;
   std::int64_t magnitude_ = 0;  // of all that was selected
   bool watches_counts_ = false;
+  bool apart_ = false;
   Unmatched unmatched_;
 };
 

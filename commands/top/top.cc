@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -22,15 +25,14 @@ class TopCommand final : public RowsCommand {
   TopCommand() : RowsCommand(kByRows) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {
-        .usage = "[options] [FILE...]",
-        .examples =
-            "memtool top memory9.prof\n"
-            "memtool top --by line --focus train memory9.prof\n"
-            "memtool top --by label:device *.prof\n"
-            "memtool top --frames all --cum -n 50 memory9.prof\n"
-            "memtool top --cum snapshot.pickle     # SAVES: what checkpointing can save\n"
-            "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+    return {.usage = "[options] [FILE...]",
+            .examples =
+                "memtool top memory9.prof\n"
+                "memtool top --by line --focus train memory9.prof\n"
+                "memtool top --by label:device *.prof\n"
+                "memtool top --frames all --cum -n 50 memory9.prof\n"
+                "memtool top --cum snapshot.pickle     # SAVES: what checkpointing can save\n"
+                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
   }
 
  private:
@@ -48,10 +50,16 @@ class TopCommand final : public RowsCommand {
     all.insert(all.end(), bases_.begin(), bases_.end());
     MEMTOOL_TRY(CheckNames(all));
     // A table shows one of the two: what the row itself made, or its callees' too.
-    TopMaker maker({.by = view().by(),
-                    .sort = view().sort(),
-                    .peak_rows = output().limit(),
-                    .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum});
+    TopQuery query{.by = view().by(),
+                   .sort = view().sort(),
+                   .peak_rows = output().limit(),
+                   .peak_with_callees = !output().is_table() || view().sort() == SortBy::kCum};
+    if (names.size() > 1 && bases_.empty() &&
+        (query.by.automatic || query.by.kind == By::Kind::kInput)) {
+      input_reader.KeepApart();
+      return Several(std::move(query), input_reader, names);
+    }
+    TopMaker maker(std::move(query));
     MEMTOOL_TRY(ForEachInput(input_reader, names,
                              [&](Selection selection) { maker.Add(std::move(selection)); }));
     if (!bases_.empty()) {
@@ -60,6 +68,44 @@ class TopCommand final : public RowsCommand {
                                [&](const Selection& selection) { maker.AddBase(selection); }));
     }
     answer_ = std::move(maker).Make();
+    answer_.head = input_reader.Head("top");
+    return {};
+  }
+
+  // Compiled programs need not be there at once: where the first two inputs are such, each input is
+  // a row, and nothing is added up.
+  Result<void> Several(TopQuery query, InputReader& input_reader,
+                       const std::vector<std::string>& names) {
+    std::optional<TopMaker> maker;
+    std::optional<Selection> first;
+    const auto begin = [&] {
+      maker.emplace(query);
+      if (first) {
+        maker->Add(*std::move(first));
+      }
+    };
+    MEMTOOL_TRY(ForEachInput(input_reader, names, [&](Selection selection) {
+      const bool program = selection.recording().metadata.origin.kind == RecordingKind::kProgram;
+      if (!maker && !first && program) {
+        first = std::move(selection);
+        return;
+      }
+      if (!maker) {
+        apart_ = first && program ? 1 : 0;
+        query.by = apart_ > 0 ? By{.kind = By::Kind::kInput} : query.by;
+        begin();
+      }
+      apart_ += apart_ > 0 ? 1 : 0;
+      maker->Add(std::move(selection));
+    }));
+    if (!maker) {
+      begin();
+    }
+    answer_ = std::move(*maker).Make();
+    if (apart_ > 1) {
+      answer_.total = answer_.rows.empty() ? 0 : answer_.rows.front().flat;
+      answer_.unfiltered = answer_.total_abs = answer_.total;
+    }
     answer_.head = input_reader.Head("top");
     return {};
   }
@@ -78,6 +124,13 @@ class TopCommand final : public RowsCommand {
                                        input_reader.notes()[first_base_].path,
                                        AmountText(input_reader, *answer_.base_total),
                                        AmountText(input_reader, answer_.total, true)));
+      return table;
+    }
+    if (apart_ > 1) {
+      table.head = {fmt::format(
+          "{} compiled programs · the largest needs {} · they need not be there "
+          "at once, so nothing is added up",
+          FormatCount(static_cast<std::int64_t>(apart_)), AmountText(input_reader, answer_.total))};
       return table;
     }
     table.head = Head(input_reader, TotalLine(input_reader));
@@ -152,6 +205,7 @@ class TopCommand final : public RowsCommand {
 
   std::vector<std::string> bases_;
   std::size_t first_base_ = 0;  // row of the session's notes
+  std::size_t apart_ = 0;       // compiled programs, each a row where there are several
   TopAnswer answer_;
 };
 

@@ -423,6 +423,8 @@ std::string_view CategoryName(Category category) {
       return "constant";
     case Category::kTemporary:
       return "temporary";
+    case Category::kUnknown:
+      break;
   }
   return {};
 }

@@ -19,8 +19,15 @@ inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // Parameter wins over output: a donated buffer is both. Only temporary memory has a lifetime; the
 // others take their whole size for the whole program.
-enum class Category : std::uint8_t { kParameter, kOutput, kThreadLocal, kConstant, kTemporary };
-std::string_view CategoryName(Category category);  // "parameter", "thread-local"
+enum class Category : std::uint8_t {
+  kParameter,
+  kOutput,
+  kThreadLocal,
+  kConstant,
+  kTemporary,
+  kUnknown,  // a report does not say; not temporary, whose buffers share places
+};
+std::string_view CategoryName(Category category);  // "parameter", "thread-local"; "" of kUnknown
 
 struct CodeFrame {
   std::string function;  // may be empty

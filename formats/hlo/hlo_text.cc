@@ -20,6 +20,9 @@ namespace memtool::formats::hlo {
 namespace {
 
 constexpr std::string_view kReportColumns = "cumulative_size; total_size - cumulative_size";
+// Of reports since 2026: a part for each kind of memory.
+constexpr std::string_view kSpace = "Memory Space: ";
+constexpr std::string_view kSpaceTotal = "Total bytes: ";
 
 // A number without sign at the beginning, which is cut off.
 std::optional<std::int64_t> TakeNumber(std::string_view& text) {
@@ -141,6 +144,17 @@ class Scanner {
     if (text.starts_with("Total bytes used:")) {
       std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
       read_.total = read_.total ? read_.total : TakeNumber(rest);
+    } else if (report_ && text.starts_with(kSpace)) {
+      std::string_view rest = text;
+      color_ = SkipPast(rest, "(color=") ? TakeNumber(rest).value_or(0) : 0;
+    } else if (color_ && text.starts_with(kSpaceTotal)) {
+      std::string_view rest = Trimmed(text.substr(kSpaceTotal.size()));
+      const auto total = TakeNumber(rest);
+      read_.total = total ? SaturatingAdd(read_.total.value_or(0), *total) : read_.total;
+    } else if (color_ && text.starts_with("cumulative_size;")) {
+      current_ = read_.program.allocations.size();
+      read_.program.allocations.push_back(
+          {.number = current_, .color = *color_, .category = Category::kUnknown});
     } else if (text.starts_with("from instruction:")) {
       ReadInstruction(Trimmed(text.substr(text.find(':') + 1)));
     } else if (text.starts_with("value: <") && text.find("> (color=") == std::string_view::npos) {
@@ -395,13 +409,38 @@ class Scanner {
     const std::int64_t off =
         read_.total ? SaturatingSubtract(*read_.total, read_.program.Total()) : 0;
     if (rounded_.size() == 1 && read_.not_shown == 0 && Magnitude(off) <= read_.off) {
-      read_.program.allocations[rounded_.front()].size += off;
+      std::int64_t& size = read_.program.allocations[rounded_.front()].size;
+      size = SaturatingAdd(size, off);
+    }
+  }
+
+  // Newer reports have the buffers of each allocation, and nothing about itself: it holds them, and
+  // where there are several they share it in turn.
+  void MeasureAllocations() {
+    for (std::size_t i = 0; i < read_.program.allocations.size(); ++i) {
+      Allocation& allocation = read_.program.allocations[i];
+      std::int64_t precision = 0;
+      for (const std::size_t row : allocation.buffers) {
+        const Buffer& buffer = read_.program.buffers[row];
+        const std::int64_t end = SaturatingAdd(buffer.offset, buffer.size);
+        precision = end > allocation.size ? rounding_[row] : precision;
+        allocation.size = std::max(allocation.size, end);
+      }
+      allocation.category =
+          allocation.buffers.size() > 1 ? Category::kTemporary : allocation.category;
+      read_.off = SaturatingAdd(read_.off, precision);
+      if (precision > 0) {
+        rounded_.push_back(i);
+      }
     }
   }
 
   void Finish() {
     HloProgram& program = read_.program;
     rounding_.resize(program.buffers.size());
+    if (color_) {
+      MeasureAllocations();
+    }
     UnroundByTotal();
     for (Allocation& allocation : program.allocations) {
       if (report_) {
@@ -421,6 +460,7 @@ class Scanner {
 
   bool report_;
   TextProgram read_;
+  std::optional<std::int64_t> color_;        // of the memory space that a newer report is at
   std::size_t current_ = kNone;              // allocation of the header read last
   bool ranges_ = false;                      // under "BufferLiveRange:"
   KeyMap<std::string, std::size_t> values_;  // buffers by the names that live ranges have for them
@@ -440,7 +480,9 @@ TextDump DetectTextDump(std::string_view head) {
   if (text.starts_with("BufferAssignment:")) {
     return TextDump::kBufferAssignment;
   }
-  return text.starts_with("Total bytes used") && text.find(kReportColumns) != std::string_view::npos
+  return (text.starts_with("Total bytes used") &&
+          text.find(kReportColumns) != std::string_view::npos) ||
+                 (text.starts_with(kSpace) && text.find(kSpaceTotal) != std::string_view::npos)
              ? TextDump::kUsageReport
              : TextDump::kNone;
 }

@@ -267,9 +267,15 @@ class HistoryMaker {
 void AddNotes(RecordingBuilder& builder, const TraceEvents& trace, std::uint64_t cut) {
   builder.AddDiagnostic(Severity::kWarning, "bad_event",
                         "events without a usable time, length or size: left out", trace.bad_times);
-  builder.AddDiagnostic(Severity::kNote, "no_address",
-                        "memory events without an address: only their sums count",
-                        trace.without_address);
+  builder.AddDiagnostic(
+      Severity::kNote, "no_address",
+      "memory events without an address, as PyTorch 1.8 to 1.10 writes them: only "
+      "their sums count",
+      trace.without_address);
+  if (trace.without_address == trace.memory.size()) {
+    builder.AddBlindSpot("what a free ends, and so what is live",
+                         "memory events have no address: PyTorch 1.11 and later writes it");
+  }
   builder.AddDiagnostic(Severity::kNote, "deep_stack",
                         "stacks deeper than --limit depth: outermost frames left out", cut);
   builder.AddBlindSpot("the allocator's segments and blocks", "a trace holds only their sums");

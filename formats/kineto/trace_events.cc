@@ -98,7 +98,7 @@ class Visitor {
   void OnEvent(const TraceEvent& event) {
     ++out_.events;
     const bool span = event.phase == "X" && IsCode(event.category);
-    const bool instant = event.phase == "i" && event.category == "cpu_instant_event";
+    const bool instant = event.phase == "i";  // those of PyTorch 1.8 have no category
     if (!span && !instant) {
       return;
     }
@@ -116,7 +116,8 @@ class Visitor {
 
  private:
   static bool IsCode(std::string_view category) {
-    return category == "cpu_op" || category == "python_function" || category == "user_annotation";
+    return category == "cpu_op" || category == "python_function" || category == "user_annotation" ||
+           category == "Operator";  // as PyTorch 1.8 called a cpu_op
   }
 
   void AddSpan(const TraceEvent& event, std::int64_t begin) {

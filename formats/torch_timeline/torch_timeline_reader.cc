@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
 #include "support/json_stream.h"
@@ -36,20 +37,28 @@ class EventMaker {
           {{.function = builder.AddFunction(
                 {.name = name, .system_name = name, .filename = StringId(0U)})}}};
       stacks_[i] = builder.AddStack(std::array{builder.AddLocation({}, line)});
-      const Label label{.key = builder.Intern("category"), .text = name, .unit = StringId(0U)};
-      labels_[i] = builder.InternLabels(std::span(&label, 1));
+      const std::array<Label, 2> labels{
+          {{.key = builder.Intern("category"), .text = name, .unit = StringId(0U)},
+           {.key = builder.Intern(kContinues),
+            .text = builder.Intern("another version of a tensor"),
+            .unit = StringId(0U)}}};
+      labels_[i] = builder.InternLabels(std::span(labels).first(1));
+      continued_[i] = builder.InternLabels(labels);
     }
   }
 
   // A free ends the last allocation of its size in its category; sums do not tell which of several
-  // it was.
-  void Change(std::int64_t time, std::size_t category, std::int64_t bytes) {
+  // it was. `continues`: the change is one of a tensor's version, which is a free and an
+  // allocation.
+  void Change(std::int64_t time, std::size_t category, std::int64_t bytes, bool continues = false) {
     if (bytes == 0) {
       return;
     }
     if (bytes > 0) {
       live_[{category, bytes}].push_back(++keys_);
-      return Add(time, category, keys_, bytes, Action::kAlloc);
+      Add(time, category, keys_, bytes, Action::kAlloc);
+      event_labels_.back() = continues ? continued_[category] : event_labels_.back();
+      return;
     }
     std::vector<std::uint64_t>& same = live_[{category, -bytes}];
     std::uint64_t key = ++keys_;
@@ -109,6 +118,7 @@ class EventMaker {
 
   std::array<StackId, kCategories.size()> stacks_{};
   std::array<LabelSetId, kCategories.size()> labels_{};
+  std::array<LabelSetId, kCategories.size()> continued_{};
   RowVector<Event> events_;
   std::vector<LabelSetId> event_labels_;
   std::map<std::pair<std::size_t, std::int64_t>, std::vector<std::uint64_t>> live_;
@@ -219,7 +229,7 @@ class TimelineHandler {
     }
     before_ = before_ && fields[1] == kPreexisting && fields[2] >= 0;
     events_.Change(fields[0] < 0 ? kNoTime : fields[0], static_cast<std::size_t>(fields[3]),
-                   fields[2]);
+                   fields[2], fields[1] == kIncrementVersion);
     if (before_) {
       events_.EndBefore();
     }

@@ -4,11 +4,10 @@
 
 #include "memtool/profile/select/xla_names.h"
 #include "support/byte_cursor.h"
-#include "xplane/host_events.h"
 
 namespace memtool::formats::xplane {
 
-std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const ByteInterner& texts) {
+std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const HostEvents& host) {
   struct State {
     std::uint32_t annotation = kNoText;
     bool closed = false;  // inside of the runtime
@@ -18,9 +17,10 @@ std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const ByteInt
   states.reserve(nodes.size());
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     State state = states[nodes[i].parent];
-    const std::string_view name = AsText(texts[nodes[i].name]);
+    const std::string_view name = AsText(host.texts[nodes[i].name]);
     if (!state.closed && !name.starts_with('$')) {
-      state.closed = IsJitName(name) || IsXlaRuntimeSpan(name);
+      state.closed =
+          IsJitName(name) || IsXlaRuntimeSpan(name) || !host.code_spans.contains(nodes[i].name);
       state.annotation = state.closed ? state.annotation : nodes[i].name;
     }
     states.push_back(state);

@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "support/byte_interner.h"
 #include "support/code_stacks.h"
+#include "xplane/host_events.h"
 
 namespace memtool::formats::xplane {
 
-// Per node of `code`: the innermost annotation around it, a row of `texts`, or kNoText.
-std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const ByteInterner& texts);
+// Per node of `code`: the innermost annotation around it, a row of HostEvents::texts, or kNoText.
+// What only the runtime's threads open is none.
+std::vector<std::uint32_t> MakeAnnotations(const CodeStacks& code, const HostEvents& host);
 
 }  // namespace memtool::formats::xplane

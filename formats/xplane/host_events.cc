@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
@@ -141,6 +144,9 @@ class Collector {
       const std::string& name = plane_.event_names.at(key);
       const std::string shown = name.starts_with(kJit) ? "jit(" + name.substr(kJit.size()) : name;
       it->second = host_.texts.Intern(std::as_bytes(std::span(shown)));
+      if (plane_.code_spans.contains(key)) {
+        host_.code_spans.insert(it->second);
+      }
     }
     return it->second;
   }
@@ -154,6 +160,25 @@ class Collector {
   std::vector<std::uint32_t> nodes_;               // those of the plane in the host's
 };
 
+struct Ledger {
+  KeyMap<std::uint64_t, std::pair<std::int64_t, std::int64_t>> live;  // bytes, requested
+  std::optional<std::int64_t> allocated;                              // after the event before
+};
+
+void SizeFree(MemoryEvent& event, const Ledger& ledger) {
+  const auto found = ledger.live.find(event.address);
+  if (found != ledger.live.end()) {
+    event.bytes = SaturatingSubtract(0, found->second.first);
+    event.requested = found->second.second;
+  } else if (ledger.allocated && event.allocated && *event.allocated < *ledger.allocated) {
+    event.bytes = SaturatingSubtract(*event.allocated, *ledger.allocated);
+    event.requested = Magnitude(event.bytes);
+  } else {
+    return;
+  }
+  event.unsized = false;
+}
+
 }  // namespace
 
 void Collect(Plane& plane, HostEvents& host) {
@@ -163,7 +188,37 @@ void Collect(Plane& plane, HostEvents& host) {
   plane.producers = {};
   plane.consumers = {};
   plane.spans = {};
+  plane.code_spans = {};
   plane.event_names = {};
+}
+
+void SizeFrees(HostEvents& host) {
+  const auto unsized = [](const MemoryEvent& event) { return event.unsized; };
+  if (std::none_of(host.memory.begin(), host.memory.end(), unsized)) {
+    return;
+  }
+  std::vector<std::size_t> rows(host.memory.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::stable_sort(rows.begin(), rows.end(), [&host](std::size_t a, std::size_t b) {
+    return host.memory[a].time_ps < host.memory[b].time_ps;
+  });
+  std::map<std::uint32_t, Ledger> ledgers;
+  for (const std::size_t row : rows) {
+    MemoryEvent& event = host.memory[row];
+    Ledger& ledger = ledgers[event.allocator];
+    if (event.unsized) {
+      SizeFree(event, ledger);
+    }
+    if (event.bytes > 0) {
+      ledger.live[event.address] = {event.bytes, event.requested};
+    } else {
+      ledger.live.erase(event.address);
+    }
+    ledger.allocated = event.allocated;
+  }
+  host.bad_events +=
+      static_cast<std::uint64_t>(std::count_if(host.memory.begin(), host.memory.end(), unsized));
+  std::erase_if(host.memory, unsized);
 }
 
 }  // namespace memtool::formats::xplane

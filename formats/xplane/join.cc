@@ -185,7 +185,7 @@ std::optional<Match> Join::Find(std::int64_t requested, std::string_view jit) co
 }
 
 void Join::Divide(const Match& match, StackId stack, std::int64_t size, RecordingBuilder& builder,
-                  History& history) const {
+                  std::vector<BreakdownPart>& parts) const {
   if (match.certainty == Certainty::kNone || !match.reported ||
       match.category != hlo::Category::kTemporary) {
     return;
@@ -200,28 +200,24 @@ void Join::Divide(const Match& match, StackId stack, std::int64_t size, Recordin
     return;
   }
   PartStacks stacks(builder, stack, match.module);
-  Breakdown breakdown{
-      .stack = stack, .size = size, .first_part = static_cast<std::uint32_t>(history.parts.size())};
   std::int64_t small = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     if (i >= kMaxParts) {
       small = SaturatingAdd(small, shares[i].bytes);
       continue;
     }
-    history.parts.push_back({.stack = stacks.Of(shares[i].operation, shares[i].instruction),
-                             .labels = LabelSetId(0U),
-                             .bytes = shares[i].bytes});
+    parts.push_back({.stack = stacks.Of(shares[i].operation, shares[i].instruction),
+                     .labels = LabelSetId(0U),
+                     .bytes = shares[i].bytes});
   }
   const auto add = [&](std::string_view name, std::int64_t bytes) {
     if (bytes > 0) {
-      history.parts.push_back(
+      parts.push_back(
           {.stack = stacks.Of(name, nullptr), .labels = LabelSetId(0U), .bytes = bytes});
     }
   };
   add("(smaller buffers)", small);
   add("(not in use at the program's peak)", rest);
-  breakdown.part_count = static_cast<std::uint32_t>(history.parts.size()) - breakdown.first_part;
-  history.breakdowns.push_back(breakdown);
 }
 
 }  // namespace memtool::formats::xplane

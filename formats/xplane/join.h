@@ -42,10 +42,10 @@ class Join {
   // has an output or temporary of this size.
   [[nodiscard]] std::optional<Match> Find(std::int64_t requested, std::string_view jit) const;
 
-  // Adds the breakdown of an arena of temporaries to `history`: the operations whose buffers are
-  // live in it when the program needs most. Nothing where the program does not say.
+  // Adds the parts of an arena of temporaries of `size` bytes to `parts`: the operations whose
+  // buffers are live in it when the program needs most. Nothing where the program does not say.
   void Divide(const Match& match, StackId stack, std::int64_t size, RecordingBuilder& builder,
-              History& history) const;
+              std::vector<BreakdownPart>& parts) const;
 
  private:
   struct Place {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/select/xla_names.h"
 #include "support/read_error.h"
 #include "support/wire.h"
 #include "xplane/stats.h"
@@ -75,7 +76,9 @@ LineEvents::LineEvents(Plane& plane, Space& space, const Limits& limits)
     : plane_(plane), space_(space), limits_(limits) {
   for (const auto& [key, name] : plane.event_names) {
     const bool memory = name == "MemoryAllocation" || name == "MemoryDeallocation";
-    roles_.Set(key, memory ? Role::kMemory : Role::kSpan);
+    const bool python = name.starts_with('$');
+    python_ = python_ || python;
+    roles_.Set(key, memory ? Role::kMemory : python ? Role::kPython : Role::kSpan);
   }
   for (const auto& [key, name] : plane.stat_names) {
     if (const StatKey meaning = ToStatKey(name); meaning != StatKey::kNone) {
@@ -122,7 +125,7 @@ void LineEvents::Add(ByteCursor cursor) {
     return;
   }
   event.name = *key;
-  ReadStats(stats, role == Role::kSpan);
+  ReadStats(stats, role != Role::kMemory);
   AddByRole(role, event, stats_);
 }
 
@@ -135,6 +138,7 @@ void LineEvents::AddByRole(Role role, const LineEvent& event, std::span<const Ke
   if (role == Role::kMemory) {
     AddMemory(event, stats);
   } else {
+    line_python_ = line_python_ || role == Role::kPython;
     AddSpan(event, stats);
   }
 }
@@ -181,12 +185,13 @@ void LineEvents::AddMemory(const LineEvent& event, std::span<const KeyedStat> st
   }
   const auto& [bytes, address, available, reserved, negative] = figures;
   plane_.bad_figures += negative;
-  if (!bytes || *bytes < 0 || !address) {
+  const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
+  memory.unsized = !allocation && !bytes;
+  if ((!bytes && !memory.unsized) || bytes.value_or(0) < 0 || !address) {
     ++plane_.bad_memory;
     return;
   }
-  const bool allocation = plane_.event_names.at(event.name) == "MemoryAllocation";
-  memory.bytes = allocation ? *bytes : SaturatingSubtract(0, *bytes);
+  memory.bytes = allocation ? *bytes : SaturatingSubtract(0, bytes.value_or(0));
   memory.address = static_cast<std::uint64_t>(*address);
   if (memory.allocated && available && *available >= 0 && reserved) {
     memory.capacity = SaturatingAdd(SaturatingAdd(*memory.allocated, *available), *reserved);
@@ -399,13 +404,24 @@ std::uint32_t LineEvents::NodeOfInnermost() {
       node = plane_.spans.Of(node, span.name);
     }
     span.node = node;
+    line_spans_.push_back(span.name);
   }
   CheckRows(plane_.spans.size());
   return node;
 }
 
+void LineEvents::NameLine(std::string_view thread) {
+  runtime_ = IsXlaRuntimeThread(thread);
+}
+
 void LineEvents::EndLine(std::int64_t begin_ns) {
   Flush(true);
+  // Where functions of Python were recorded at all, a thread without any is the runtime's.
+  if (!runtime_ && (line_python_ || !python_)) {
+    plane_.code_spans.insert(line_spans_.begin(), line_spans_.end());
+  }
+  line_spans_.clear();
+  line_python_ = runtime_ = false;
   const std::size_t kept = plane_.memory.size() + plane_.steps.size() + plane_.producers.size();
   if (kept > kept_before_) {
     CheckRows(plane_.lines.size());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "memtool/formats/limits.h"
@@ -32,11 +33,13 @@ class LineEvents {
   void Add(ByteCursor cursor);
   // One event that has been decoded, with those of its stats that have a key. Throws ReadError.
   void Add(const LineEvent& event, std::span<const KeyedStat> stats);
+  // The name of the line that is read.
+  void NameLine(std::string_view thread);
   // The line that the events since the last one are of. Throws ReadError.
   void EndLine(std::int64_t begin_ns);
 
  private:
-  enum class Role : std::uint8_t { kNone, kSpan, kMemory };
+  enum class Role : std::uint8_t { kNone, kSpan, kPython, kMemory };
   // What a key of a map means. Keys are small numbers, as a rule.
   template <class Meaning>
   class Table {
@@ -121,6 +124,10 @@ class LineEvents {
   std::vector<Open> open_;
   std::vector<FlowEnd> consumed_;  // of spans of open_, in their order
   std::size_t kept_before_ = 0;
+  bool python_ = false;                    // the plane has functions of Python
+  bool line_python_ = false;               // the line has
+  bool runtime_ = false;                   // its thread is one of the runtime's, by its name
+  std::vector<std::uint32_t> line_spans_;  // around its memory events
 };
 
 }  // namespace memtool::formats::xplane

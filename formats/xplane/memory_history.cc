@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/numbers.h"
+#include "memtool/profile/model/label_text.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
@@ -67,6 +70,7 @@ class HistoryMaker {
   }
 
   History Make() {
+    FindMixed();
     for (const auto& [name, rows] : ByAllocator()) {
       AddTrace(name, rows);
     }
@@ -81,6 +85,20 @@ class HistoryMaker {
 
  private:
   using Rows = std::vector<std::uint32_t>;
+
+  // Stacks and sizes of allocations that are not alike: one is divided by these, and then each kind
+  // has a stack of its own.
+  void FindMixed() {
+    std::map<std::pair<StackId, std::int64_t>, std::pair<std::int64_t, std::uint32_t>> first;
+    for (std::uint32_t row = 0; row < host_.memory.size(); ++row) {
+      const MemoryEvent& event = host_.memory[row];
+      const std::pair key(causes_.stacks[row], event.bytes);
+      const std::pair kind(event.requested, causes_.jits[row]);
+      if (event.bytes > 0 && first.try_emplace(key, kind).first->second != kind) {
+        mixed_.insert(key);
+      }
+    }
+  }
 
   [[nodiscard]] std::string_view Text(std::uint32_t row) const {
     return row == kNoText ? std::string_view{} : AsText(host_.texts[row]);
@@ -121,7 +139,14 @@ class HistoryMaker {
     history_.domains.push_back({.name = name,
                                 .device = device,
                                 .kind = device < 0 ? DomainKind::kPinned : DomainKind::kDevice,
-                                .capacity = host_.memory[rows.front()].capacity});
+                                .capacity = GetCapacity(rows)});
+    // A runtime that names no allocator counts all that its chip has; other sums are those of a
+    // pool.
+    if (const auto& capacity = history_.domains.back().capacity;
+        capacity && (name == std::to_string(device) || name.find("TPU") != std::string::npos)) {
+      builder_.AddCounter(
+          {.kind = CounterKind::kDeviceTotal, .device = device, .value = *capacity});
+    }
     Trace trace{.device = device,
                 .name = name,
                 .first_event = history_.events.size(),
@@ -131,17 +156,31 @@ class HistoryMaker {
     Check(rows, trace);
     for (const std::uint32_t row : rows) {
       const MemoryEvent& event = host_.memory[row];
+      const Kind& kind = GetKind(row);
       history_.events.push_back(
           {.key = event.address,
            .size = Magnitude(event.bytes),
            .time = GetTime(event.time_ps),
-           .stack = causes_.stacks[row],
+           .stack = kind.stack,
            .domain = static_cast<std::uint8_t>(domain.value()),
            .action = event.bytes < 0 ? Action::kFreeCompleted : Action::kAlloc});
-      history_.labels.push_back(MakeLabels(row, GetMatch(row)));
+      history_.labels.push_back(MakeLabels(row, kind.match));
     }
     trace.event_count = history_.events.size() - trace.first_event;
     history_.traces.push_back(std::move(trace));
+  }
+
+  // What is free and in use after each event, where all agree on the sum.
+  [[nodiscard]] std::optional<std::int64_t> GetCapacity(const Rows& rows) const {
+    std::optional<std::int64_t> capacity;
+    for (const std::uint32_t row : rows) {
+      const std::optional<std::int64_t>& stated = host_.memory[row].capacity;
+      if (stated && capacity && *stated != *capacity) {
+        return std::nullopt;
+      }
+      capacity = stated ? stated : capacity;
+    }
+    return capacity;
   }
 
   // What was there before the trace and outlives it is in no event: the totals tell its sum.
@@ -183,29 +222,93 @@ class HistoryMaker {
     }
   }
 
-  // The compiler's allocation that this one is, where it is one; its arena is divided once.
-  const std::optional<Match>& GetMatch(std::uint32_t row) {
-    static const std::optional<Match> none;
+  // What is known of allocations that are alike.
+  struct Kind {
+    std::optional<Match> match;
+    StackId stack;  // of their own where they are divided
+  };
+
+  // The compiler's allocation that this one is, where it is one, and what it is divided into: the
+  // program's buffers, and what the allocator gave beyond what was asked for.
+  const Kind& GetKind(std::uint32_t row) {
     const MemoryEvent& event = host_.memory[row];
-    if (event.bytes <= 0 || join_.program_count() == 0) {
-      return none;
-    }
-    figures_.allocated = SaturatingAdd(figures_.allocated, event.bytes);
-    const auto [it, added] = matches_.try_emplace(
-        std::tuple(event.requested, causes_.jits[row], causes_.stacks[row], event.bytes));
+    const auto [it, added] =
+        kinds_.try_emplace(std::tuple(event.bytes > 0 ? event.requested : 0, causes_.jits[row],
+                                      causes_.stacks[row], event.bytes));
+    Kind& kind = it->second;
     if (added) {
-      it->second = join_.Find(event.requested, Text(causes_.jits[row]));
-      if (it->second && causes_.stacks[row].valid()) {
-        join_.Divide(*it->second, causes_.stacks[row], event.bytes, builder_, history_);
+      kind.stack = causes_.stacks[row];
+      if (event.bytes > 0) {
+        Resolve(event, Text(causes_.jits[row]), kind);
       }
     }
-    if (it->second) {
-      std::int64_t& sum = it->second->certainty == Certainty::kProgram ? figures_.of_program
-                          : it->second->certainty == Certainty::kName  ? figures_.of_name
+    if (event.bytes > 0 && join_.program_count() > 0) {
+      figures_.allocated = SaturatingAdd(figures_.allocated, event.bytes);
+    }
+    if (kind.match) {
+      std::int64_t& sum = kind.match->certainty == Certainty::kProgram ? figures_.of_program
+                          : kind.match->certainty == Certainty::kName  ? figures_.of_name
                                                                        : figures_.unsure;
       sum = SaturatingAdd(sum, event.bytes);
     }
-    return it->second;
+    return kind;
+  }
+
+  void Resolve(const MemoryEvent& event, std::string_view jit, Kind& kind) {
+    const bool rounded = event.requested > 0 && event.requested < event.bytes;
+    const std::int64_t asked = rounded ? event.requested : event.bytes;
+    std::vector<BreakdownPart> parts;
+    if (join_.program_count() > 0) {
+      kind.match = join_.Find(event.requested, jit);
+      if (kind.match && kind.stack.valid()) {
+        join_.Divide(*kind.match, kind.stack, asked, builder_, parts);
+      }
+    }
+    if (parts.empty() && !rounded) {
+      return;
+    }
+    const std::vector<LocationId> caller = Locations(kind.stack);
+    if (!kind.stack.valid() || mixed_.contains({kind.stack, event.bytes})) {
+      kind.stack = builder_.AddStack(caller);
+    }
+    if (parts.empty()) {
+      parts.push_back({.stack = kind.stack, .labels = LabelSetId(0U), .bytes = asked});
+    }
+    if (rounded) {
+      parts.push_back({.stack = RoundingStack(caller),
+                       .labels = rounding_labels_,
+                       .bytes = SaturatingSubtract(event.bytes, event.requested)});
+    }
+    history_.breakdowns.push_back({.stack = kind.stack,
+                                   .size = event.bytes,
+                                   .first_part = static_cast<std::uint32_t>(history_.parts.size()),
+                                   .part_count = static_cast<std::uint32_t>(parts.size())});
+    history_.parts.insert(history_.parts.end(), parts.begin(), parts.end());
+  }
+
+  [[nodiscard]] std::vector<LocationId> Locations(StackId stack) const {
+    if (!stack.valid()) {
+      return {};
+    }
+    const auto locations = builder_.recording().Stack(stack);
+    return {locations.begin(), locations.end()};
+  }
+
+  StackId RoundingStack(std::vector<LocationId> caller) {
+    const auto [at, added] = rounding_.try_emplace(caller);
+    if (added) {
+      const StringId name = builder_.Intern(kRounding);
+      const std::array<Line, 1> line{
+          {{.function = builder_.AddFunction(
+                {.name = name, .system_name = name, .filename = builder_.Intern("<allocator>")})}}};
+      caller.insert(caller.begin(), builder_.AddLocation({}, line));
+      at->second = builder_.AddStack(caller);
+      const Label label{.key = builder_.Intern("category"),
+                        .text = builder_.Intern(kRoundingCategory),
+                        .unit = StringId(0U)};
+      rounding_labels_ = builder_.InternLabels(std::span(&label, 1));
+    }
+    return at->second;
   }
 
   LabelSetId MakeLabels(std::uint32_t row, const std::optional<Match>& match) {
@@ -248,8 +351,10 @@ class HistoryMaker {
            LabelSetId>
       labels_;
   // By requested bytes, jitted function, stack and bytes.
-  std::map<std::tuple<std::int64_t, std::uint32_t, StackId, std::int64_t>, std::optional<Match>>
-      matches_;
+  std::map<std::tuple<std::int64_t, std::uint32_t, StackId, std::int64_t>, Kind> kinds_;
+  std::set<std::pair<StackId, std::int64_t>> mixed_;
+  std::map<std::vector<LocationId>, StackId> rounding_;  // by what is around it
+  LabelSetId rounding_labels_;
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ struct MemoryEvent {
   std::int64_t time_ps = 0;  // from its line's begin; in HostEvents since base_ns
   std::uint64_t address = 0;
   std::int64_t bytes = 0;                   // of the chunk; negative: freed
-  std::int64_t requested = 0;               // likewise
+  std::int64_t requested = 0;               // of it; of a free above 0
+  bool unsized = false;                     // a free that gives the address alone
   std::optional<std::int64_t> allocated{};  // in use after the event
   std::optional<std::int64_t> capacity{};   // in use + available + reserved
   std::optional<std::int64_t> peak{};       // highest ever in use, as the allocator counts
@@ -61,17 +62,19 @@ struct Program {
 };
 
 struct Plane {
-  std::string name;                 // "/host:CPU", "/device:GPU:0"
-  std::vector<std::int64_t> lines;  // begins of those that hold something of what follows: ns,
-                                    // unix, or since the profile began
-  std::vector<MemoryEvent> memory;  // by line, then in the file's order
-  std::vector<Step> steps;          // spans with the stat step_num
-  std::vector<FlowEnd> producers;   // all that there are
-  std::vector<FlowEnd> consumers;   // those around a memory event or a producer
-  SpanTree spans;                   // likewise; names: keys of event_names
-  std::uint64_t late = 0;           // memory events far from their place: without a stack
-  std::uint64_t bad_memory = 0;     // those without a size or an address: left out
-  std::uint64_t bad_figures = 0;    // figures of memory events below 0: left out
+  std::string name;                  // "/host:CPU", "/device:GPU:0"
+  std::vector<std::int64_t> lines;   // begins of those that hold something of what follows: ns,
+                                     // unix, or since the profile began
+  std::vector<MemoryEvent> memory;   // by line, then in the file's order
+  std::vector<Step> steps;           // spans with the stat step_num
+  std::vector<FlowEnd> producers;    // all that there are
+  std::vector<FlowEnd> consumers;    // those around a memory event or a producer
+  SpanTree spans;                    // likewise; names: keys of event_names
+  std::uint64_t late = 0;            // memory events far from their place: without a stack
+  std::uint64_t bad_memory = 0;      // those without a size or an address: left out
+  std::uint64_t bad_figures = 0;     // figures of memory events below 0: left out
+  KeySet<std::uint32_t> code_spans;  // keys of event_names around memory events, on threads
+                                     // that run the program's own code
   KeyMap<std::uint32_t, std::string> event_names;
   KeyMap<std::uint32_t, std::string> stat_names;
   std::vector<Stat> stats;  // of the plane, without texts

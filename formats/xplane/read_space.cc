@@ -301,7 +301,9 @@ class SpaceReader {
   }
 
   static void LineField(LineEvents& events, std::int64_t& begin_ns, const wire::Field& field) {
-    if (field.number == 3) {
+    if (field.number == 2) {
+      events.NameLine(field.type == wire::kLength ? AsText(field.bytes) : std::string_view{});
+    } else if (field.number == 3) {
       begin_ns = field.Int("timestamp");
     } else if (field.number == 4) {
       events.Add(field.Message("event"));

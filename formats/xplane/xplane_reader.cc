@@ -96,7 +96,9 @@ Error WithoutMemory(const Space& space, const Surroundings& around, std::uint64_
       "default, and XLA_PYTHON_CLIENT_ALLOCATOR is not platform or cuda_async";
   if (around.tpu) {
     hint =
-        "TPUs write none: jax.profiler.save_device_memory_profile() says what arrays hold, "
+        "TPUs write them with newer runtimes only: jax.profiler.save_device_memory_profile() says "
+        "what "
+        "arrays hold, "
         "--xla_dump_to what compiled programs need";
   } else if (!around.gpu) {
     hint = "only allocators of GPUs write them: there is no GPU in this trace";
@@ -158,14 +160,21 @@ std::vector<std::uint32_t> MakeNodes(const HostEvents& host, CodeStacks& code) {
   return nodes;
 }
 
-xplane::Causes FindCauses(const HostEvents& host, CodeStacks& code) {
+// "jit(f)" of a module that is called "jit_f"; others keep their names.
+std::string ToRow(std::string_view module) {
+  constexpr std::string_view kJit = "jit_";
+  return module.starts_with(kJit) ? fmt::format("jit({})", module.substr(kJit.size()))
+                                  : std::string(module);
+}
+
+xplane::Causes FindCauses(HostEvents& host, const xplane::Join& join, CodeStacks& code) {
   const std::vector<std::uint32_t> of_spans = MakeNodes(host, code);
   std::vector<std::uint32_t> nodes;
   nodes.reserve(host.memory.size());
   for (const xplane::MemoryEvent& event : host.memory) {
     nodes.push_back(of_spans[event.node]);
   }
-  const std::vector<std::uint32_t> annotations = xplane::MakeAnnotations(code, host.texts);
+  const std::vector<std::uint32_t> annotations = xplane::MakeAnnotations(code, host);
   xplane::Causes causes;
   causes.annotations.reserve(nodes.size());
   causes.jits.reserve(nodes.size());
@@ -174,9 +183,17 @@ xplane::Causes FindCauses(const HostEvents& host, CodeStacks& code) {
     causes.jits.push_back(JitAround(node, code, host));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    // TensorFlow says which operation it was for.
-    if (host.memory[i].op != kNoText) {
-      nodes[i] = code.GetNode(nodes[i], host.memory[i].op);
+    // TensorFlow says which operation it was for. Where a runtime has put a word that says nothing,
+    // the program does that asks for such a size.
+    const std::uint32_t op = host.memory[i].op;
+    if (op != kNoText && !IsPlaceholderOp(AsText(host.texts[op]))) {
+      nodes[i] = code.GetNode(nodes[i], op);
+    } else if (op != kNoText && causes.jits[i] == kNoText) {
+      const auto match = join.Find(host.memory[i].requested, {});
+      if (match && !match->module.empty()) {
+        const std::string row = ToRow(match->module);
+        nodes[i] = code.GetNode(nodes[i], host.texts.Intern(std::as_bytes(std::span(row))));
+      }
     }
   }
   causes.stacks.reserve(nodes.size());
@@ -262,6 +279,7 @@ Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilde
     Look(plane, builder, around);
     xplane::Collect(plane, host);
   }
+  xplane::SizeFrees(host);
   if (host.memory.empty()) {
     return tl::unexpected(WithoutMemory(space, around, space.bad_events + host.bad_events));
   }
@@ -276,7 +294,6 @@ Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilde
   CodeStacks code(
       builder, std::span<const CodeSpan>{},
       [&host](std::uint32_t name) { return GetPlace(AsText(host.texts[name])); }, limits.depth);
-  const xplane::Causes causes = FindCauses(host, code);
   std::vector<const xplane::Program*> programs;
   for (const Plane& plane : space.planes) {
     for (const xplane::Program& program : plane.programs) {
@@ -284,6 +301,7 @@ Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilde
     }
   }
   const xplane::Join join(programs);
+  const xplane::Causes causes = FindCauses(host, join, code);
   xplane::JoinFigures figures;
   builder.SetHistory(xplane::MakeHistory(builder, host, causes, join, around.start_ns, figures));
   AddJoin(builder, join, figures);

@@ -163,6 +163,50 @@ def strange():
     return host.bytes()
 
 
+def tpu_frees():
+    """A TPU: frees give an address and the totals. 16 MiB from before, of which 2 MiB are freed; 4 MiB of parameters; twice
+    the arena of jit_loss, on a thread of the runtime that has no span of the program around it."""
+    host = Plane("/host:CPU")
+    us = 1_000_000  # picoseconds
+
+    def change(begin, address, in_use, size=None, **more):
+        sizes = dict(requested_bytes=size, allocation_bytes=size) if size else {}
+        return host.event("MemoryAllocation" if size else "MemoryDeallocation", begin, index_on_host=1, bytes_reserved=0,
+                          bytes_allocated=in_use, bytes_available=64 * MIB - in_use, peak_bytes_in_use=48 * MIB, addr=address,
+                          **sizes, **more)
+    host.line(1, "python", 5000,
+              host.event("$train.py:30 main", 0, 100 * us),
+              host.event("load", 4 * us, 8 * us),
+              change(5 * us, 0x1000, 20 * MIB, 4 * MIB, tf_op="dummy"))
+    host.line(2, "TfrtTpuClient/7", 5000,
+              change(1 * us, 0x100, 16 * MIB),  # nothing tells its size
+              host.event("Output buffers", 40 * us, 30 * us),
+              change(41 * us, 0x9000, 36 * MIB, 16 * MIB, tf_op="dummy"),
+              change(45 * us, 0x9000, 20 * MIB),
+              change(46 * us, 0x700, 18 * MIB),
+              change(50 * us, 0x9000, 34 * MIB, 16 * MIB, tf_op="dummy"),
+              change(55 * us, 0x9000, 18 * MIB))
+    metadata = Plane("/host:metadata")
+    stat = message(5, number(1, 1), message(6, hlo_program()))
+    metadata.own = [message(4, number(1, 15), message(2, number(1, 15), message(2, "jit_loss(15)"), stat)),
+                    message(5, number(1, 1), message(2, number(1, 1), message(2, "Hlo Proto")))]
+    return Plane("/device:TPU:1").bytes() + metadata.bytes() + host.bytes()
+
+
+def rounding():
+    """Chunks of 2 MiB for 1.5 MiB and 1.75 MiB by one line, and for 1 MiB by nobody that is known."""
+    host = Plane("/host:CPU")
+    gpu = Allocator(host, "GPU_0_bfc", 0, 64 * MIB)
+    us = 1_000_000
+    host.line(1, "python", 5000,
+              host.event("$train.py:30 main", 0, 100 * us),
+              gpu.change(5 * us, 0x1000, 2 * MIB, 3 * MIB // 2),
+              gpu.change(6 * us, 0x2000, 2 * MIB, 7 * MIB // 4),
+              gpu.change(7 * us, 0x3000, 2 * MIB))
+    host.line(2, "tf_Compute/1", 5000, gpu.change(8 * us, 0x4000, 2 * MIB, MIB))
+    return host.bytes()
+
+
 def without_memory(device=None):
     host = Plane("/host:CPU")
     host.line(1, "python", 0, host.event("$train.py:30 main", 0, 5))
@@ -181,6 +225,7 @@ def main():
     files = {"train.xplane.pb": jax(), "maps_first.xplane.pb": jax(True), "program.xplane.pb": jax(program=True), "holes.xplane.pb": holes(),
              "tpu.xplane.pb": without_memory("/device:TPU:0"), "gpu.xplane.pb": without_memory("/device:GPU:0"),
              "cpu.xplane.pb": without_memory(), "unusable.xplane.pb": nothing_usable(), "cut.xplane.pb": jax()[:-100], "backwards.xplane.pb": jax(backwards=True),
+             "tpu_frees.xplane.pb": tpu_frees(), "rounding.xplane.pb": rounding(),
              "strange.xplane.pb": strange(), "packed.xplane.pb.gz": gzip.compress(jax(), mtime=0),
              # As jax.profiler.trace("logdir") leaves them: two runs, the later one of two hosts.
              "logdir/plugins/profile/2026_02_20_13_54_20/worker-3.xplane.pb": jax(),

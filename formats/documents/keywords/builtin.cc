@@ -44,6 +44,7 @@ constexpr std::string_view kPytorch =
 #   (label backward, where a history with native frames tells it). Timelines and leaks go by stacks alone: there
 #   Gradients holds both, and so it does where the recording ends within the pass.
 # - What a constructor allocates inside another constructor counts as Parameters: modules are made so.
+# - label:category and the names with a space are what a memory timeline of PyTorch's profiler says itself.
 # - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
 #   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
 keywords:
@@ -103,6 +104,7 @@ keywords:
     - rest:file:diffusers/pipelines/
     - rest:file:diffusers/schedulers/
     - rest:file:diffusers/models/
+    - label:category=Activation
   Backward temporaries: [label:backward=temporary]
   Gradients:
     - autograd::Engine
@@ -113,7 +115,9 @@ keywords:
     - "/^_?(?:post_backward|reduce_grad|foreach_reduce|ddp_init_helper|setup_buckets)/"
     - "/_ipg_|_grads_in_partition|partition_grads|_contiguous_grads|reduce_gradients|_grads_to_main_grads|clip_grad/"
     - "rest:/^_setup_for_real_optimizer$/"
+    - label:category=Gradient
   Optimizer state:
+    - "/^Optimizer state$/"
     - file:torch/optim/
     - file:torch/distributed/fsdp/_optim_utils.py
     - file:apex/optimizers/
@@ -137,7 +141,11 @@ keywords:
     - file:vllm/v1/worker/gpu_input_batch.py
     - file:vllm/v1/worker/block_table.py
     - file:sglang/srt/model_executor/input_buffers.py
+    - label:category=Input
+  Temporaries: [label:category=Temporary]
+  Autograd detail: ["/^Autograd detail$/"]
   Parameters:
+    - label:category=Parameter
     - file:torch/nn/modules/
     - file:torch/nn/parameter.py
     - file:torch/nn/init.py
@@ -161,7 +169,7 @@ keywords:
     - "/^(?:from_pretrained|reset_parameters|to_empty|create_weights|create_reference_model)$/"
     - "/^_?init.*weight/"
     - "nested:/^__init__$/"
-  Unknown: [(before recording), (no stack)]
+  Unknown: [(before recording), (no stack), label:category=Unknown]
 )";
 
 constexpr std::string_view kJax =
@@ -170,7 +178,9 @@ constexpr std::string_view kJax =
 # - A device memory profile shows buffers and programs, not what is inside a jitted computation: activations,
 #   gradients and workspace of a compiled step are in none of its rows while the step does not run.
 # - What a compiled training step returns is parameters and optimizer state in one: Training state.
+# - What the allocator gave beyond what was asked for is Rounding.
 keywords:
+  Rounding: [label:category=rounding]
   Compiled programs: [label:kind=executable]
   Communication: ["/^(?:psum|pmean|all_gather|all_to_all|ppermute|reduce_scatter|broadcast_one_to_all)$/"]
   Optimizer state: [file:optax/, file:flax/optim/, "/^(?:init_opt|opt_init|init_optimizer)/"]

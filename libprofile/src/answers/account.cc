@@ -10,6 +10,7 @@
 #include "memtool/profile/base/natural_order.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/growth/growth.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool {
@@ -70,6 +71,7 @@ struct Slice {
   const std::string* device = nullptr;  // null = all
   bool host = true;
   std::size_t column = 0;
+  bool rounding = true;
 };
 
 // The selection with the samples of a slice only. Errors: those of RecordingBuilder::Finish.
@@ -79,7 +81,8 @@ Result<Selection> Cut(const Selection& selection, const Slice& slice) {
   const auto goes = [&](LabelSetId labels) {
     const bool of_device =
         slice.device == nullptr || ToText(recording, labels, "device") == *slice.device;
-    return !of_device || (!slice.host && IsHost(recording, labels));
+    return !of_device || (!slice.host && IsHost(recording, labels)) ||
+           (!slice.rounding && ToText(recording, labels, "category") == kRoundingCategory);
   };
   const auto& label_sets = recording.profile->label_sets;
   if (slice.column == type && std::none_of(label_sets.begin(), label_sets.end(), goes)) {
@@ -314,6 +317,14 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     part.rows = *std::move(requested);
   }
   if (!part.facts.requested) {
+    if (selection.history() != nullptr && !selection.history()->history().breakdowns.empty()) {
+      auto asked = Cut(part.rows, {.column = part.rows.choice().type, .rounding = false});
+      MEMTOOL_TRY(asked);
+      if (TotalRetained(*asked) < TotalRetained(part.rows)) {
+        part.facts.allocated = quantity(part.rows);
+        part.rows = *std::move(asked);
+      }
+    }
     part.facts.requested = quantity(part.rows);
   }
   return part;

@@ -17,7 +17,7 @@ void TopMaker::Add(Selection selection) {
   head_.Add(selection);
   table_.Add(MakeInput(selection));
   if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak &&
-      ExtentOf(selection.source()) == Extent::kWhole) {
+      ExtentOf(selection.source()) == Extent::kWhole && query_.by.kind == By::Kind::kFrame) {
     histories_.push_back(std::move(selection));  // for what rows are worth at the peak
   }
 }

@@ -65,9 +65,9 @@ class Summer {
         last_ = std::max(last_, event.time);
       }
       const LabelSetId labels = MakeLabels(trace.first_event + at);
-      if (event.action == Action::kAlloc && filter_.Matches(event) &&
+      if (replay.TakesMemory(static_cast<std::uint32_t>(at)) && filter_.Matches(event) &&
           keeper_.Keeps(labels, event.stack)) {
-        const std::uint32_t end = replay.partners()[at];
+        const std::uint32_t end = replay.EndOf(static_cast<std::uint32_t>(at));
         Count(event, labels, end == Replay::kNoEvent ? nullptr : &events[end],
               static_cast<std::int64_t>(end) - i);
       }
@@ -81,6 +81,7 @@ class Summer {
       sums_.total.allocations += churn.allocations;
       sums_.total.short_lived += churn.short_lived;
       sums_.total.kept += churn.kept;
+      sums_.total.without_address += churn.without_address;
       sums_.total.bytes = SaturatingAdd(sums_.total.bytes, churn.bytes);
       sums_.total.short_bytes = SaturatingAdd(sums_.total.short_bytes, churn.short_bytes);
       sums_.total.kept_bytes = SaturatingAdd(sums_.total.kept_bytes, churn.kept_bytes);
@@ -117,6 +118,10 @@ class Summer {
     Churn& churn = sums_.groups[group];
     ++churn.allocations;
     churn.bytes = SaturatingAdd(churn.bytes, event.size);
+    if (event.action == Action::kAdjust) {
+      ++churn.without_address;
+      return;
+    }
     if (free == nullptr) {
       ++churn.kept;
       churn.kept_bytes = SaturatingAdd(churn.kept_bytes, event.size);

@@ -5,6 +5,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/row_map.h"
+#include "memtool/profile/model/label_text.h"
 
 namespace memtool {
 
@@ -181,6 +182,38 @@ std::int64_t LiveChange(const Event& event) {
 
 std::span<const Event> GetEvents(const Recording& recording, const Trace& trace) {
   return std::span(recording.history->events).subspan(trace.first_event, trace.event_count);
+}
+
+namespace {
+
+bool Continues(const Recording& recording, std::uint64_t row) {
+  const History& history = *recording.history;
+  if (history.labels.empty()) {
+    return false;
+  }
+  const auto labels = recording.Labels(history.labels[row]);
+  return std::any_of(labels.begin(), labels.end(), [&recording](const Label& label) {
+    return recording.Text(label.key) == kContinues;
+  });
+}
+
+}  // namespace
+
+bool Replay::TakesMemory(std::uint32_t event) const {
+  const Event& made = events_[event];
+  return made.action == Action::kAlloc
+             ? event >= trace_.listed_before && !Continues(recording_, trace_.first_event + event)
+             : made.action == Action::kAdjust && made.size > 0;
+}
+
+std::uint32_t Replay::EndOf(std::uint32_t event) const {
+  std::uint32_t end = partner_[event];
+  while (end != kNoEvent && end + std::size_t{1} < events_.size() &&
+         events_[end + 1].action == Action::kAlloc &&
+         Continues(recording_, trace_.first_event + end + 1)) {
+    end = partner_[end + 1];
+  }
+  return end;
 }
 
 Replay::Replay(const Recording& recording, const Trace& trace)

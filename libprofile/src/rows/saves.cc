@@ -121,8 +121,10 @@ class GroupsOfRows {
     unknown_.assign(2 * std::size_t{count_}, 0);
     for (const Breakdown& breakdown : history.breakdowns) {
       const auto whole = GetMembers(breakdown.stack);
+      // What lost its rounding alone is there, or is not, with it.
+      const bool rounded = history.parts[breakdown.first_part].stack == breakdown.stack;
       for (const std::uint32_t group : whole) {
-        if (group < count_) {
+        if (group < count_ && !rounded) {
           unknown_[group] = 1;
         }
       }

@@ -52,7 +52,9 @@ class SampleMaker {
     StackId none;
   };
   void Add(const LiveBlock& block, const Stacks& named) {
-    const bool frames = block.stack.valid() && !recording_.Stack(block.stack).empty();
+    // What is divided is known by its stack, even by an empty one.
+    const bool frames = block.stack.valid() && (!recording_.Stack(block.stack).empty() ||
+                                                FindBreakdown(block.stack, block.size) != nullptr);
     const StackId stack = frames                   ? block.stack
                           : block.before_recording ? named.before_recording
                           : block.without_address  ? named.without_address
@@ -85,7 +87,7 @@ class SampleMaker {
   }
 
   // The parts of `count` equal allocations; the largest, which comes first, counts as the
-  // allocation.
+  // allocation. A part's own label takes the place of the allocation's.
   void AddParts(const Breakdown& breakdown, LabelSetId labels, std::int64_t count) {
     const auto parts =
         std::span(recording_.history->parts).subspan(breakdown.first_part, breakdown.part_count);
@@ -93,6 +95,10 @@ class SampleMaker {
       const auto of_all = builder_.Labels(labels);
       std::vector<Label> all(of_all.begin(), of_all.end());
       const auto own = builder_.Labels(parts[i].labels);
+      std::erase_if(all, [&own](const Label& label) {
+        return std::any_of(own.begin(), own.end(),
+                           [&label](const Label& mine) { return mine.key == label.key; });
+      });
       all.insert(all.end(), own.begin(), own.end());
       builder_.AddSample(parts[i].stack, builder_.InternLabels(all),
                          std::array{i == 0 ? count : 0, SaturatingMultiply(parts[i].bytes, count)});

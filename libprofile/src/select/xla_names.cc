@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace memtool {
 
@@ -31,11 +32,23 @@ static_assert(std::is_sorted(kFiles.begin(), kFiles.end()));
 
 // The others hold a colon: "BufferSequencingEvent::Execute", "Cast:Cast", "jit_f:XLA GPU module".
 // clang-format off
-constexpr std::array<std::string_view, 22> kRuntime{
+constexpr std::array<std::string_view, 29> kRuntime{
     "PJRT_", "Pjrt", "PjRt", "DevicePut", "device_put", "shard_args", "cpp_pjit", "ParseArg", "RecordUsage",
     "Wait for ", "Thunk", "ThenExecute", "MakeOutput", "Resolve c", "Build buffer", "ComputeSem",
-    "ExecutorProp", "ExecutorDone", "FunctionRun", "Memcpy", "XlaModule", "BatchedDevicePut"};
+    "ExecutorProp", "ExecutorDone", "FunctionRun", "Memcpy", "XlaModule", "BatchedDevicePut",
+    "Tfrt", "Tpu", "TPU", "AllocateRaw", "TransferT", "Enqueue", "Linearize"};
+// Beginnings, in small letters.
+constexpr std::array<std::string_view, 9> kThreads{"tf_", "tfrt", "tsl", "py_xla", "pjrt", "xla", "tpu", "eigen", "nccl"};
+constexpr std::array<std::string_view, 8> kPlaceholders{"dummy", "unknown", "none", "null", "placeholder", "n/a", "no_op", "noname"};
 // clang-format on
+
+std::string Lower(std::string_view name) {
+  std::string lower(name.substr(0, 64));
+  for (char& c : lower) {
+    c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  return lower;
+}
 
 }  // namespace
 
@@ -52,6 +65,21 @@ bool IsXlaRuntimeSpan(std::string_view name) {
   return name.find(':') != std::string_view::npos ||
          std::any_of(kRuntime.begin(), kRuntime.end(),
                      [name](std::string_view begin) { return name.starts_with(begin); });
+}
+
+bool IsXlaRuntimeThread(std::string_view name) {
+  const std::string lower = Lower(name);
+  return std::any_of(kThreads.begin(), kThreads.end(), [&lower](std::string_view begin) {
+    return std::string_view(lower).starts_with(begin);
+  });
+}
+
+bool IsPlaceholderOp(std::string_view name) {
+  // "<unknown>", "(none)"
+  if (name.size() > 2 && (name.front() == '<' || name.front() == '(' || name.front() == '[')) {
+    name = name.substr(1, name.size() - 2);
+  }
+  return std::find(kPlaceholders.begin(), kPlaceholders.end(), Lower(name)) != kPlaceholders.end();
 }
 
 }  // namespace memtool

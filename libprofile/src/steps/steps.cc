@@ -262,10 +262,11 @@ StackFacts FactsOfStacks(const Recording& recording, StackKeys& keys) {
 TraceAllocations CollectAllocations(const HistoryIndex& index, const Trace& trace,
                                     const StackFacts& facts) {
   const auto events = GetEvents(index.recording(), trace);
+  const Replay& replay = index.replay(trace);
   TraceAllocations allocations;
   LoopKeys loop_keys(facts);
   for (std::uint32_t i = 0; i < events.size(); ++i) {
-    if (events[i].action == Action::kAlloc) {
+    if (replay.TakesMemory(i)) {
       const StackId stack = events[i].stack;
       const StackPhase& phase = facts.phases.Of(stack);
       allocations.events.push_back(i);

@@ -136,6 +136,27 @@ TEST(Kineto, WhatWasThereBeforeIsASum) {
   EXPECT_EQ(summary.reserved_end_bytes, 4 << 20);
 }
 
+// As PyTorch 1.8 to 1.10 writes them: instants without a category, operators called so.
+TEST(Kineto, MemoryEventsWithoutAddressesAreSums) {
+  const auto memory = [](int time, int bytes) {
+    return fmt::format(R"({{"ph":"i","s":"t","name":"[memory]","pid":1,"tid":5,"ts":{},)"
+                       R"("args":{{"Device Type":1,"Device Id":0,"Bytes":{}}}}})",
+                       time, bytes);
+  };
+  const auto read = LoadTrace(
+      Trace({R"({"ph":"X","cat":"Operator","name":"aten::empty","pid":1,"tid":5,"ts":100,"dur":5})",
+             memory(101, 4096), memory(110, 8192), memory(120, -4096), memory(130, -10000)}));
+  ASSERT_TRUE(read) << ToString(read.error());
+  const TraceSummary summary = Replay(*read, read->history->traces[0]).Summarize();
+  EXPECT_EQ(summary.base_bytes, 1808);  // what is freed was there before
+  EXPECT_EQ(summary.peak_bytes, 14096);
+  EXPECT_EQ(summary.end_bytes, 0);
+  const auto named = [](const Diagnostic& one) {
+    return one.code == "no_address" && one.count == 4;
+  };
+  EXPECT_TRUE(std::any_of(read->diagnostics.begin(), read->diagnostics.end(), named));
+}
+
 TEST(Kineto, FailuresAreEventsOfTheirDevice) {
   const Recording recording = LoadFile("kineto/trace.json");
   const memtool::Trace& trace = recording.history->traces.at(0);
@@ -270,6 +291,24 @@ TEST(TorchTimeline, TheStartIsAfterWhatIsListedOfBefore) {
     ASSERT_TRUE(recording) << ToString(recording.error());
     EXPECT_EQ(recording->history->traces[0].listed_before, 0U) << text;
   }
+}
+
+// 200 MiB are made, 30 MiB are made and get another version; the rest was there.
+TEST(TorchTimeline, OnlyCreationsTakeMemory) {
+  auto read = LoadTrace(
+      "[[-1,1,100,0],[1000,2,200,4],[2000,2,30,7],[3000,3,-30,7],[3000,3,30,4],[5000,4,-200,4],"
+      "[6000,4,-30,4]]");
+  ASSERT_TRUE(read);
+  const Replay replay(*read, read->history->traces[0]);
+  std::vector<std::uint32_t> own;
+  for (std::uint32_t i = 0; i < read->history->events.size(); ++i) {
+    if (replay.TakesMemory(i)) {
+      own.push_back(i);
+    }
+  }
+  EXPECT_THAT(own, ElementsAre(1U, 2U));
+  EXPECT_EQ(replay.EndOf(1), 5U);
+  EXPECT_EQ(replay.EndOf(2), 6U);  // not the end of its first version
 }
 
 TEST(TorchTimeline, AFreeWithoutAnAllocationWasThereBefore) {

@@ -29,6 +29,7 @@ struct Churn {
   std::int64_t short_bytes = 0;
   std::int64_t kept = 0;  // not freed before the trace ends
   std::int64_t kept_bytes = 0;
+  std::int64_t without_address = 0;  // nothing tells when they were freed
   // The lower median of the lifetimes of those that were freed: in entries of the trace, and in
   // time where the events carry it.
   std::optional<std::int64_t> median_events{};

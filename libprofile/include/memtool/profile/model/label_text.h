@@ -23,5 +23,11 @@ inline constexpr std::string_view kNoStack = "(no stack)";
 // The stack of what memory events without an address left (Action::kAdjust).
 inline constexpr std::string_view kWithoutAddress = "(without an address)";
 inline constexpr std::string_view kBeforeRecording = "(before recording)";
+// The row, and the value of a label "category", of what an allocator gave beyond what was asked
+// for.
+inline constexpr std::string_view kRounding = "(rounding)";
+inline constexpr std::string_view kRoundingCategory = "rounding";
+// The label of what takes no memory of its own: it goes on with what the event before it ended.
+inline constexpr std::string_view kContinues = "continues";
 
 }  // namespace memtool

@@ -126,6 +126,12 @@ class Replay {
   // trace holds none.
   static constexpr std::uint32_t kNoEvent = UINT32_MAX;
   [[nodiscard]] std::span<const std::uint32_t> partners() const { return partner_; }
+  // Whether an event allocates memory of its own, with an address or without: it was not there
+  // before the recording, and does not go on with what the event before it freed (label
+  // kContinues).
+  [[nodiscard]] bool TakesMemory(std::uint32_t event) const;
+  // The free that ends an allocation and all that goes on with it, or kNoEvent.
+  [[nodiscard]] std::uint32_t EndOf(std::uint32_t event) const;
   // What an event changes of the live bytes: a free ends all of its allocation, whatever size it
   // gives itself, so that live bytes are never less than nothing.
   [[nodiscard]] std::int64_t ChangeAt(std::uint32_t event) const;

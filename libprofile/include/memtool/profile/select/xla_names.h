@@ -15,6 +15,12 @@ bool IsBareFileOfJax(std::string_view file);
 // "ExecutorState::Process", "Build buffer allocations".
 bool IsXlaRuntimeSpan(std::string_view name);
 
+// True for threads that the runtime begins: "TfrtTpuClient", "py_xla_execute/1", "tf_Compute/3".
+bool IsXlaRuntimeThread(std::string_view name);
+
+// True for what stands in an operation's name where there is none: "dummy".
+bool IsPlaceholderOp(std::string_view name);
+
 // "jit(f)": a jitted function as operations' names have it.
 constexpr bool IsJitName(std::string_view name) {
   return name.starts_with("jit(");

@@ -221,6 +221,15 @@ const std::vector<Example> kPytorchExamples{
     {"__init__@trainer.py;make_noise@n.py;__init__@n.py", "Others"},
     {"(before recording)", "Unknown"},
     {"", "Unknown"},
+    // What a timeline says itself
+    {"Activation", "Activations", "category=Activation"},
+    {"Gradient", "Gradients", "category=Gradient"},
+    {"Optimizer state", "Optimizer state"},
+    {"Input", "Input data", "category=Input"},
+    {"Temporary", "Temporaries", "category=Temporary"},
+    {"Autograd detail", "Autograd detail"},
+    {"Parameter", "Parameters", "category=Parameter"},
+    {"Unknown", "Unknown", "category=Unknown"},
 };
 
 const std::vector<Example> kMxnetExamples{
@@ -259,6 +268,7 @@ const std::vector<Example> kMxnetExamples{
 };
 
 const std::vector<Example> kJaxExamples{
+    {"train_step@t.py;(rounding)@<allocator>", "Rounding", "category=rounding"},
     {"train_step@t.py", "Compiled programs", "kind=executable"},
     {"train_step@t.py;psum@/sp/jax/_src/lax/parallel.py", "Communication"},
     {"main;init@/sp/optax/_src/transform.py", "Optimizer state"},
