@@ -19,7 +19,7 @@ struct AllocationGroups {
   struct Name {
     SharedText name;
     SharedText file;  // empty where a group has no place
-    std::int64_t line = 0;
+    std::int64_t line = 0;  // 0 where name and file say it all
     NodeId node{};  // of groups of frames
   };
   std::vector<Name> names;               // per group; allocations in no group are the rest
