@@ -62,7 +62,7 @@ struct BucketLine {
 
 std::string EntryText(const BucketEntry& entry) {
   return entry.file.empty() ? entry.name.str()
-                            : NameText(entry.name) + "  " + PlaceText(entry.file, 0);
+                            : NameText(entry.name) + "  " + PlaceText(entry.file, entry.line);
 }
 
 void AddEntries(const BucketRow& row, std::vector<BucketLine>& lines) {

@@ -15,6 +15,7 @@
 #include "options/keywords_option.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
+#include "ranks/names/process_names.h"
 #include "session/input_reader.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
@@ -95,8 +96,12 @@ Result<std::shared_ptr<const Recording>> Combined(InputReader& input_reader,
     return recordings.front();
   }
   std::vector<MergeInput> inputs;
+  const std::vector<std::string> processes = recordings.size() == names.size()
+                                                 ? NamesOfProcesses(names)
+                                                 : std::vector<std::string>(recordings.size());
   for (std::size_t i = 0; i < recordings.size(); ++i) {
-    inputs.push_back({recordings[i].get(), i < names.size() || bases.empty() ? 1 : -1});
+    inputs.push_back(
+        {recordings[i].get(), i < names.size() || bases.empty() ? 1 : -1, processes[i]});
   }
   auto merged = Merge(inputs);
   MEMTOOL_TRY(merged);

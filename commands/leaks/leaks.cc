@@ -185,7 +185,7 @@ class LeaksCommand final : public RowsCommand {
       table.foot.push_back(fmt::format("{} with 0 B at first and at last (-n 0 shows all)",
                                        Counted(passing, "row")));
     }
-    if (answer_.history && answer_.history->mark.empty()) {
+    if (answer_.in_parts()) {
       table.foot.emplace_back(
           "parts are shares of the recording, not the program's iterations: growth inside one "
           "iteration looks the same (--steps, --from, --to, --step-mark)");
@@ -312,14 +312,16 @@ class LeaksCommand final : public RowsCommand {
 
   [[nodiscard]] std::string HistoryLine(const SteppedHistory& history) const {
     const std::size_t points = answer_.points.size();
+    const std::string by = history.source == StepsBy::kMarks    ? "the marks " + history.mark
+                           : history.source == StepsBy::kPhases ? "phases"
+                                                                : "loops";
     const std::string steps =
-        history.mark.empty()
+        answer_.in_parts()
             ? fmt::format("{} equal parts by {}", points, history.by_time ? "time" : "events")
-            : fmt::format("{} {} by the marks {}{}", points,
+            : fmt::format("{} {} by {}{}", points,
                           history.merged > 1 ? fmt::format("groups of {} steps", history.merged)
                                              : std::string("steps"),
-                          history.mark,
-                          history.unfinished ? " (the last has no end: left out)" : "");
+                          by, history.unfinished ? " (the last has no end: left out)" : "");
     const std::string_view measure =
         history.measure == StepMeasure::kEnd   ? "live bytes at the end of each"
         : history.measure == StepMeasure::kLow ? "the lowest live bytes inside each"

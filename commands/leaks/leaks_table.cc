@@ -60,8 +60,8 @@ std::string Sparkline(const std::vector<std::int64_t>& series) {
 
 TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
   TableColumns<GrowthRow> columns(kLeaksFields, answer.bytes(),
-                                  {"slope", "first", "last", "grew", "fit", "kept_steps", "kind",
-                                   "series", "name", "file", "via"});
+                                  {"slope", "first", "last", "grew", "fit", "kept_steps", "device",
+                                   "kind", "series", "name", "file", "via"});
   columns["grew"].get = [](const GrowthRow& row) {
     return OfText(row.growth.grew, row.growth.steps);
   };
@@ -69,6 +69,12 @@ TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
     return row.retained ? Cell(OfText(row.retained->steps, row.series.size())) : Cell();
   };
   columns.KeepIf(answer.history.has_value(), "kept_steps");
+  columns.KeepIf(std::any_of(answer.rows.begin(), answer.rows.end(),
+                             [](const GrowthRow& row) { return !row.device.empty(); }),
+                 "device");
+  if (answer.in_parts()) {
+    columns["slope"].style.title = "PER PART";
+  }
   columns["kind"].get = [](const GrowthRow& row) { return KindText(row.growth); };
   columns["series"].get = [](const GrowthRow& row) { return Sparkline(row.series); };
   PutPlaces(answer.by.kind == By::Kind::kFrame, columns);

@@ -40,6 +40,17 @@ std::string_view Together(const LeaksAnswer& answer, const Finding& finding) {
   return finding.rows.size() == 1 ? "" : answer.cum ? "the steepest " : "together ";
 }
 
+// What lies between two points, or the points themselves where they are parts of a history.
+std::string_view Noun(const LeaksAnswer& answer) {
+  return answer.in_parts() ? "part" : "step";
+}
+
+// "over the 9 steps", "over the 10 parts"
+std::string Span(const LeaksAnswer& answer) {
+  return answer.in_parts() ? Counted(answer.points.size(), "part")
+                           : Counted(answer.whole.steps, "step");
+}
+
 // "a x.py:3, b y.py:4 and 5 more".
 std::string Names(const LeaksAnswer& answer, const Finding& finding) {
   const bool frames = answer.by.kind == By::Kind::kFrame;
@@ -53,16 +64,22 @@ std::string Names(const LeaksAnswer& answer, const Finding& finding) {
       name.append(" ").append(place);
     }
     text += (i > 0 ? ", " : "") + Shorten(EscapeText(name), kMaxNameWidth);
+    if (row.more_lines > 0 && !place.empty()) {
+      text += fmt::format(" and {}", Counted(row.more_lines, "more line"));
+    }
+    if (!row.device.empty()) {
+      text += " on " + Shorten(EscapeText(row.device), kMaxNameWidth);
+    }
   }
   return count <= kNamed ? text : text + fmt::format(" and {} more", LeakCount(count - kNamed));
 }
 
 // How fast rows grow: "+214.84 KiB per step, every step 39.06 KiB more than the one before".
 std::string PaceText(const LeaksAnswer& answer, const Growth& growth) {
-  std::string text = Text(answer, growth.slope, true) + " per step";
+  std::string text = fmt::format("{} per {}", Text(answer, growth.slope, true), Noun(answer));
   if (growth.detail == GrowthDetail::kAccelerating) {
-    text += fmt::format(" and accelerating: {} {} more than the one before",
-                        growth.even_acceleration ? "every step adds" : "on average a step adds",
+    text += fmt::format(" and accelerating: {} {} adds {} more than the one before",
+                        growth.even_acceleration ? "every" : "on average a", Noun(answer),
                         Text(answer, growth.acceleration));
   } else if (growth.detail == GrowthDetail::kSlowing) {
     text += fmt::format(
@@ -85,21 +102,25 @@ std::string ChanceText(double chance) {
 
 std::string OneStepText(const LeaksAnswer& answer, const Finding& finding) {
   return fmt::format(
-      "one step shows a difference, not a trend: {}; five points or more tell "
+      "{} a difference, not a trend: {}; five points or more tell "
       "growth from chance",
+      answer.in_parts() ? "two parts show" : "one step shows",
       finding.rows.empty()
           ? "nothing grew"
           : fmt::format("{} grew {}by {}: {}", Rows(finding), Together(answer, finding),
                         Text(answer, finding.sum.delta()), Names(answer, finding)));
 }
 
-std::string HowText(GrowthShape shape, std::size_t steps) {
+std::string HowText(const LeaksAnswer& answer, GrowthShape shape) {
+  const std::size_t steps = answer.whole.steps;
   switch (shape) {
     case GrowthShape::kSteady:
-      return steps == 2 ? "at both of 2 steps"
-                        : fmt::format("at every one of {} steps", LeakCount(steps));
+      return answer.in_parts() ? fmt::format("from each of {} to the next", Span(answer))
+             : steps == 2      ? "at both of 2 steps"
+                               : fmt::format("at every one of {} steps", LeakCount(steps));
     case GrowthShape::kRepeated:
-      return "again and again, though not at every step";
+      return fmt::format("again and again, though not {} every {}", answer.in_parts() ? "in" : "at",
+                         Noun(answer));
     default:
       return "on the whole, with ups and downs";
   }
@@ -109,8 +130,8 @@ std::string HowText(GrowthShape shape, std::size_t steps) {
 std::string GrowingText(const LeaksAnswer& answer, const Finding& finding) {
   return fmt::format(
       "{} {} {}, {}{}: {}{}", Rows(finding), Verb(finding, "grows", "grow"),
-      HowText(finding.shape, answer.whole.steps), Together(answer, finding),
-      PaceText(answer, finding.sum), Names(answer, finding),
+      HowText(answer, finding.shape), Together(answer, finding), PaceText(answer, finding.sum),
+      Names(answer, finding),
       finding.shape == GrowthShape::kRising ? "; " + ChanceText(finding.chance) : std::string());
 }
 
@@ -130,7 +151,7 @@ std::string DoubtText(const LeaksAnswer& answer, const Finding& finding) {
 
 std::string MaybeText(const LeaksAnswer& answer, const Finding& finding) {
   return fmt::format("maybe growing: {} {} {}, {}{}: {}; {}", Rows(finding),
-                     Verb(finding, "rises", "rise"), HowText(finding.shape, answer.whole.steps),
+                     Verb(finding, "rises", "rise"), HowText(answer, finding.shape),
                      Together(answer, finding), PaceText(answer, finding.sum),
                      Names(answer, finding), DoubtText(answer, finding));
 }
@@ -138,25 +159,21 @@ std::string MaybeText(const LeaksAnswer& answer, const Finding& finding) {
 // What a history shows to be freed later.
 std::string FreedText(const LeaksAnswer& answer, const Finding& finding) {
   return fmt::format(
-      "{} {} {}, {}{}, but {} nothing: what the steps allocated is all freed later: {}",
-      Rows(finding), Verb(finding, "rises", "rise"), HowText(finding.shape, answer.whole.steps),
+      "{} {} {}, {}{}, but {} nothing: what the {}s allocated is all freed later: {}",
+      Rows(finding), Verb(finding, "rises", "rise"), HowText(answer, finding.shape),
       Together(answer, finding), PaceText(answer, finding.sum), Verb(finding, "keeps", "keep"),
-      Names(answer, finding));
+      Noun(answer), Names(answer, finding));
 }
 
 // What rises while others shrink as much.
 std::string GivenBackText(const LeaksAnswer& answer, const Finding& finding) {
-  const auto [low, high] = std::minmax_element(
-      answer.points.begin(), answer.points.end(),
-      [](const GrowthPoint& a, const GrowthPoint& b) { return a.total < b.total; });
-  const std::string total =
-      low->total == high->total
-          ? Text(answer, low->total)
-          : fmt::format("between {} and {}", Text(answer, low->total), Text(answer, high->total));
+  const std::string total = finding.least == finding.most
+                                ? "at " + Text(answer, finding.least)
+                                : fmt::format("between {} and {}", Text(answer, finding.least),
+                                              Text(answer, finding.most));
   return fmt::format("{} {} {}by {}, which other rows give back: the total stays {}: {}",
                      Rows(finding), Verb(finding, "rises", "rise"), Together(answer, finding),
-                     Text(answer, finding.sum.delta()),
-                     low->total == high->total ? "at " + total : total, Names(answer, finding));
+                     Text(answer, finding.sum.delta()), total, Names(answer, finding));
 }
 
 // What rises in parts of what may be a single iteration.
@@ -173,8 +190,10 @@ std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) 
 
 // Where single jumps are: "at step 5 of 9 (memory6.prof)".
 std::string JumpText(const LeaksAnswer& answer, const Finding& finding) {
-  return finding.step == 0
-             ? "at different steps"
+  return finding.step == 0 ? fmt::format("at different {}s", Noun(answer))
+         : answer.in_parts()
+             ? fmt::format("in part {} of {}", LeakCount(finding.step + 1),
+                           LeakCount(answer.points.size()))
              : fmt::format("at step {} of {} ({})", LeakCount(finding.step),
                            LeakCount(answer.whole.steps),
                            Shorten(EscapeText(answer.points[finding.step].name), kMaxNameWidth));
@@ -196,12 +215,9 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
                      Text(answer, finding.sum.delta()), then, Names(answer, finding));
 }
 
-std::string StepCountText(std::int64_t steps) {
-  return Counted(steps, "step");
-}
-
 // When live bytes that keep growing reach the capacity.
-std::string GrowthText(const Growth& whole, const Reach& reach) {
+std::string GrowthText(const LeaksAnswer& answer, const Reach& reach) {
+  const Growth& whole = reach.whole;
   const std::string size = FormatSize(reach.capacity);
   const std::string from_to = FormatSize(whole.last) + " to --capacity " + size;
   std::string text;
@@ -215,24 +231,25 @@ std::string GrowthText(const Growth& whole, const Reach& reach) {
       text = fmt::format(
           "growth is slowing: live bytes go from {} in no fewer than {}, if ever (the last added "
           "{})",
-          from_to, StepCountText(reach.steps), FormatSize(whole.last_step));
+          from_to, Counted(reach.steps, Noun(answer)), FormatSize(whole.last_step));
       break;
     case ReachCode::kAccelerating:
       text = fmt::format(
-          "if every step goes on to add {} more than the one before (the last added {}), live "
+          "if every {} goes on to add {} more than the one before (the last added {}), live "
           "bytes go from {} in about {}",
-          FormatSize(whole.acceleration), FormatSize(whole.last_step), from_to,
-          StepCountText(reach.steps));
+          Noun(answer), FormatSize(whole.acceleration), FormatSize(whole.last_step), from_to,
+          Counted(reach.steps, Noun(answer)));
       break;
     default:
-      text = fmt::format("at {} per step live bytes go from {} in about {}",
-                         FormatSize(whole.slope, SizeUnit::kAuto, true), from_to,
-                         StepCountText(reach.steps));
+      text = fmt::format("at {} per {} live bytes go from {} in about {}",
+                         FormatSize(whole.slope, SizeUnit::kAuto, true), Noun(answer), from_to,
+                         Counted(reach.steps, Noun(answer)));
   }
   return text + "; what else the device holds makes it earlier";
 }
 
-std::string ReachText(const Growth& whole, const Reach& reach) {
+std::string ReachText(const LeaksAnswer& answer, const Reach& reach) {
+  const Growth& whole = reach.whole;
   if (reach.code == ReachCode::kReached) {
     return fmt::format("the last point holds {}: --capacity {} is reached already",
                        FormatSize(whole.last), FormatSize(reach.capacity));
@@ -242,7 +259,7 @@ std::string ReachText(const Growth& whole, const Reach& reach) {
         "all rows together do not keep growing{}: there is no telling when {} is full",
         reach.rows_grow ? ", as others shrink or vary" : "", FormatSize(reach.capacity));
   }
-  return (reach.maybe ? "if this is growth: " : "") + GrowthText(whole, reach);
+  return (reach.maybe ? "if this is growth: " : "") + GrowthText(answer, reach);
 }
 
 }  // namespace
@@ -251,8 +268,7 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
   std::vector<std::string> lines;
   const auto no_growth = [&] {
     if (lines.empty()) {
-      lines.push_back(
-          fmt::format("no row keeps growing over the {} steps", LeakCount(answer.whole.steps)));
+      lines.push_back(fmt::format("no row keeps growing over the {}", Span(answer)));
     }
   };
   for (const Finding& finding : answer.findings) {
@@ -286,7 +302,9 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
   }
   no_growth();
   if (answer.reach && answer.whole.steps > 1) {
-    lines.push_back(ReachText(answer.whole, *answer.reach));
+    const std::string device = EscapeText(answer.reach->device);
+    lines.push_back((device.empty() ? "" : Shorten(device, kMaxNameWidth) + ": ") +
+                    ReachText(answer, *answer.reach));
   }
   return lines;
 }

@@ -60,6 +60,7 @@ class IndexCommand final : public Command {
     }
     auto tree = FindFiles(*names);
     MEMTOOL_TRY(tree);
+    KeepOnce(*tree);
     KeepShard(*tree);
     for (const TreeFile& file : tree->files) {
       streams.inputs.Add(file.path);

@@ -77,6 +77,7 @@ class RanksCommand final : public Command {
     }
     auto tree = FindFiles(*names);
     MEMTOOL_TRY(tree);
+    KeepOnce(*tree);
     for (const TreeFile& file : tree->files) {
       streams.inputs.Add(file.path);
     }

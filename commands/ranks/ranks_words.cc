@@ -11,6 +11,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/tabulate.h"
 #include "output/text/colors.h"
+#include "output/text/cpp_names.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -26,8 +27,8 @@ std::string SizeOf(std::int64_t bytes) {
 
 std::string CauseText(const RankCause& cause) {
   const std::string place = PlaceText(cause.file, 0);
-  return fmt::format("{}{} {}{}{}", cause.bytes < 0 ? "" : "+", SizeOf(cause.bytes), cause.name,
-                     place.empty() ? "" : " ", place);
+  return fmt::format("{}{} {}{}{}", cause.bytes < 0 ? "" : "+", SizeOf(cause.bytes),
+                     NameText(cause.name), place.empty() ? "" : " ", place);
 }
 
 std::string CausesText(const std::vector<RankCause>& causes) {
@@ -73,10 +74,19 @@ std::string_view HowText(const RanksAnswer& answer) {
   }
 }
 
+std::size_t CountRead(const RanksAnswer& answer) {
+  return static_cast<std::size_t>(std::count_if(answer.ranks.begin(), answer.ranks.end(),
+                                                [](const RankFacts& rank) { return rank.read; }));
+}
+
 // "64 ranks of 8 hosts, step 10, role actor".
 std::string WhoText(const RanksAnswer& answer) {
   const RankSetKey& set = answer.set.key;
-  std::string text = Counted(answer.ranks.size(), "rank");
+  const std::size_t read = CountRead(answer);
+  std::string text = Counted(read, "rank");
+  if (read < answer.ranks.size()) {
+    text += fmt::format(" ({} more cannot be read)", answer.ranks.size() - read);
+  }
   if (answer.hosts > 1) {
     text += fmt::format(" of {}", Counted(answer.hosts, "host"));
   }
@@ -112,8 +122,8 @@ std::string PeaksText(const RanksAnswer& answer) {
     return answer.ranks.empty() ? "the inputs tell none" : "none could be read";
   }
   if (most->peak == least->peak) {
-    return answer.ranks.size() == 1 ? fmt::format("peak {}", SizeOf(most->peak))
-                                    : fmt::format("each peaks at {}", SizeOf(most->peak));
+    return CountRead(answer) == 1 ? fmt::format("peak {}", SizeOf(most->peak))
+                                  : fmt::format("each peaks at {}", SizeOf(most->peak));
   }
   return fmt::format("peak {} on rank {}, median {}, least {} on rank {}", SizeOf(most->peak),
                      most->rank, SizeOf(answer.median_peak.value_or(0)), SizeOf(least->peak),
@@ -125,7 +135,12 @@ std::string StructureText(const RanksAnswer& answer) {
   const std::string classes = fmt::format("{} classes", answer.classes.size());
   switch (structure.kind) {
     case RankPatternKind::kAlike:
-      return answer.ranks.size() > 1 && !answer.classes.empty() ? "all ranks are alike" : "";
+      return CountRead(answer) > 1 && !answer.classes.empty()
+                 ? std::any_of(answer.ranks.begin(), answer.ranks.end(),
+                               [](const RankFacts& rank) { return rank.outlier != 0; })
+                       ? "all other ranks are alike"
+                       : "all ranks are alike"
+                 : "";
     case RankPatternKind::kPipelineStages:
       return fmt::format("{} in blocks of {}: looks like {} pipeline stages", classes,
                          structure.block, structure.stages);
@@ -398,7 +413,7 @@ void TabulateClasses(const RanksAnswer& answer, TextTable& table) {
                    {.title = "PEAK"},
                    {.title = "RESERVED", .drop = 2},
                    {.title = "COUNT", .drop = 3},
-                   {.title = "DIFFERS BY", .left = true, .shrink = true, .drop = 1}};
+                   {.title = "DIFFERS BY", .left = true, .drop = 1, .wrap = true}};
   table.measure = 2;
   for (std::size_t i = 0; i < answer.classes.size(); ++i) {
     const RankClassFacts& one = answer.classes[i];

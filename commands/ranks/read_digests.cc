@@ -1,12 +1,17 @@
 #include "ranks/read_digests.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <future>
+#include <map>
 #include <memory>
+#include <set>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -88,7 +93,74 @@ bool NamesRank(const std::string& path) {
   return identity.rank || identity.local_rank;
 }
 
+// Which rank a path names, or, where it names none, the digits of its last part, as one of them may
+// be (GuessRanks).
+std::string RankText(const std::string& path) {
+  const RankIdentity of = IdentityFromPath(path);
+  std::string digits(path.substr(path.rfind('/') + 1));
+  std::erase_if(digits, [](char c) { return c < '0' || c > '9'; });
+  const auto text = [](const std::optional<std::int64_t>& number) {
+    return number ? fmt::to_string(*number) : std::string();
+  };
+  return !of.rank && !of.local_rank
+             ? digits
+             : fmt::format("{}/{}/{}/{}/{}/{}/{}", text(of.rank), text(of.local_rank),
+                           text(of.node), of.host, text(of.step), text(of.attempt), of.role);
+}
+
+// Of paths that lead to one file, rows of `files`, those that are left out: all but one, which is
+// no link and names a rank if any does. Hard links that name several ranks stay.
+std::vector<std::size_t> FindRepeated(const std::vector<TreeFile>& files,
+                                      const std::vector<std::size_t>& same) {
+  namespace fs = std::filesystem;
+  std::map<fs::path, std::size_t> of_path;  // the file's own
+  std::vector<std::size_t> repeated;
+  std::error_code error;
+  const auto keep = [&repeated](std::size_t& kept, std::size_t row, bool better) {
+    repeated.push_back(better ? std::exchange(kept, row) : row);
+  };
+  for (const std::size_t row : same) {
+    const auto [kept, added] = of_path.try_emplace(fs::canonical(files[row].path, error), row);
+    if (!added) {
+      keep(kept->second, row,
+           fs::is_symlink(files[kept->second].path, error) &&
+               !fs::is_symlink(files[row].path, error));
+    }
+  }
+  std::map<std::string, std::size_t> of_rank;
+  for (const auto& [path, row] : of_path) {
+    const auto [kept, added] = of_rank.try_emplace(RankText(files[row].path), row);
+    if (!added) {
+      keep(kept->second, row, row < kept->second);
+    }
+  }
+  if (const auto unranked = of_rank.find(""); unranked != of_rank.end() && of_rank.size() > 1) {
+    repeated.push_back(unranked->second);
+  }
+  return repeated;
+}
+
 }  // namespace
+
+void KeepOnce(FileTree& tree) {
+  std::map<std::pair<dev_t, ino_t>, std::vector<std::size_t>> same;
+  for (std::size_t row = 0; row < tree.files.size(); ++row) {
+    struct stat found {};
+    const std::string& path = tree.files[row].path;
+    if (path != "-" && ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode)) {
+      same[{found.st_dev, found.st_ino}].push_back(row);
+    }
+  }
+  std::set<std::size_t> repeated;
+  for (const auto& [file, rows] : same) {
+    if (rows.size() > 1) {
+      const std::vector<std::size_t> more = FindRepeated(tree.files, rows);
+      repeated.insert(more.begin(), more.end());
+    }
+  }
+  std::size_t row = 0;
+  std::erase_if(tree.files, [&](const TreeFile&) { return repeated.contains(row++); });
+}
 
 Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, const std::string& name,
                            Streams& streams, std::map<std::string, std::uint64_t>& others,

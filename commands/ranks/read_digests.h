@@ -13,6 +13,10 @@
 
 namespace memtool::commands {
 
+// Leaves out further paths of one file: symbolic links, hard links that name no other rank, "./x"
+// beside "x".
+void KeepOnce(FileTree& tree);
+
 // Calls `visit` for every digest in the order of the files, several of which are read at a time.
 // Files that cannot be read are digests with a problem; those in folders whose bytes no reader
 // knows and whose path tells no rank count among `others` instead. `name`: what standard input is

@@ -32,7 +32,12 @@ void PutPlaces(bool frames, TableColumns<Row>& columns) {
   columns["name"].get = [frames](const Row& row) {
     return frames ? NameText(row.name) : std::string(row.name);
   };
-  columns["file"].get = [](const Row& row) { return PlaceText(row.file, row.line); };
+  columns["file"].get = [](const Row& row) {
+    if constexpr (requires { row.more_lines; }) {
+      return PlaceText(row.file, row.line, row.more_lines);
+    }
+    return PlaceText(row.file, row.line);
+  };
   if constexpr (requires(const Row& row) { row.via; }) {
     columns["via"].get = [](const Row& row) { return ViaText(row.via); };
   }

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/command.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/tabulate.h"
+#include "ranks/names/process_names.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -28,9 +31,16 @@ class TagsCommand final : public RowsCommand {
  private:
   Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     input_reader.WatchCounts();
-    auto answer = MakeAnswer(TagsMaker(), input_reader, names, "tags");
-    MEMTOOL_TRY(answer);
-    answer_ = *std::move(answer);
+    const std::vector<std::string> processes = NamesOfProcesses(names);
+    TagsMaker maker;
+    MEMTOOL_TRY(ForEachInput(input_reader, names, [&](const Selection& selection) {
+      const auto at = std::find(names.begin(), names.end(), selection.name()) - names.begin();
+      maker.Add(selection, static_cast<std::size_t>(at) < names.size()
+                               ? processes[static_cast<std::size_t>(at)]
+                               : std::string_view());
+    }));
+    answer_ = std::move(maker).Make();
+    answer_.head = input_reader.Head("tags");
     return {};
   }
 

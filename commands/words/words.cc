@@ -50,10 +50,14 @@ std::string OneOf(std::span<const std::string_view> words) {
   return text;
 }
 
-std::string PlaceText(std::string_view file, std::int64_t line) {
+std::string PlaceText(std::string_view file, std::int64_t line, std::int64_t more_lines) {
   constexpr std::size_t kLongest = 4096;  // the longest path of a system
   const std::string place = Abridge(file == "??" ? std::string_view{} : BaseName(file), kLongest);
-  return line > 0 && !place.empty() ? fmt::format("{}:{}", place, line) : place;
+  if (line <= 0 || place.empty()) {
+    return place;
+  }
+  return more_lines > 0 ? fmt::format("{}:{} and {} more", place, line, FormatCount(more_lines))
+                        : fmt::format("{}:{}", place, line);
 }
 
 }  // namespace memtool::commands

@@ -82,6 +82,7 @@ class Decoder {
   void ResolveStacks();
   std::vector<LabelSetId> ResolveLabelSets();
   LabelSetId ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels);
+  [[nodiscard]] std::string JaxProcess() const;
   [[nodiscard]] std::optional<std::vector<char>> JaxExecutables(
       const std::vector<LabelSetId>& label_sets) const;
   void NoteJax(const std::vector<LabelSetId>& label_sets);

@@ -247,6 +247,30 @@ std::optional<std::vector<char>> Decoder::JaxExecutables(
   return jax && jax_types ? std::optional(std::move(executable)) : std::nullopt;
 }
 
+// The number of the process in a job that wrote a profile, as JAX names the devices of others than
+// CUDA: "TPU_4(process=1,(0,1,0,0))". Empty where devices of several are in it, or none says.
+std::string Decoder::JaxProcess() const {
+  constexpr std::string_view kProcess = "(process=";
+  constexpr std::size_t kLongest = 64;
+  std::string_view process;
+  for (std::uint32_t set = 0; set < builder_.label_set_count(); ++set) {
+    for (const Label& label : builder_.Labels(LabelSetId(set))) {
+      const std::string_view text = builder_.Text(label.text).substr(0, kLongest);
+      const std::size_t at = text.find(kProcess);
+      if (label.numeric || at == std::string_view::npos || builder_.Text(label.key) != "device") {
+        continue;
+      }
+      const std::string_view rest = text.substr(at + kProcess.size());
+      const std::string_view number = rest.substr(0, rest.find_first_not_of("0123456789"));
+      if (number.empty() || (!process.empty() && process != number)) {
+        return {};
+      }
+      process = number;
+    }
+  }
+  return std::string(process);
+}
+
 // JAX writes its device memory profiles as pprof: allocations/count and space/bytes, with labels
 // kind=buffer|executable. It writes -1 for the size of an executable that it does not know.
 void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
@@ -257,6 +281,7 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
     return;
   }
   builder_.metadata().origin.framework = Framework::kJax;
+  builder_.metadata().origin.rank = JaxProcess();
   builder_.AddBlindSpot("memory inside jit-compiled functions",
                         "only live buffers and executables are listed, not XLA's temporaries");
   builder_.AddBlindSpot("the allocator's reserve and fragmentation",

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/paths.h"
+#include "memtool/profile/select/frame_class.h"
 #include "support/read_error.h"
 #include "xla/op_name.h"
 
@@ -82,30 +84,80 @@ std::vector<Share> GetShares(const hlo::HloProgram& program, std::size_t allocat
   return shares;
 }
 
-// Stacks of parts: the operation, the code that it comes from, then who called the program.
+// Stacks of parts: the operation, the code that it comes from, then who called the program. A trace
+// has the outer functions of that code, too, with the lines where they begin.
 class PartStacks {
  public:
   PartStacks(RecordingBuilder& builder, StackId caller, std::string_view module)
-      : builder_(builder), file_("<" + std::string(module) + ">") {
+      : builder_(builder), module_(module) {
     const auto locations = builder.recording().Stack(caller);
     caller_.assign(locations.begin(), locations.end());
   }
 
   StackId Of(std::string_view operation, const hlo::Instruction* instruction) {
-    std::vector<LocationId> stack{Frame(operation, file_, 0)};
+    std::vector<LocationId> code;
+    bool own = false;
     if (instruction != nullptr) {
       for (const hlo::CodeFrame& frame : instruction->frames) {
         if (!frame.file.empty()) {
           const std::string_view function = frame.function.empty() ? operation : frame.function;
-          stack.push_back(Frame(function, frame.file, frame.line));
+          code.push_back(Frame(function, frame.file, frame.line));
+          own = own || FrameClassifier::Builtin().Classify(function, frame.file).app;
         }
       }
     }
-    stack.insert(stack.end(), caller_.begin(), caller_.end());
+    // In brackets it stands for the code that is missing.
+    std::vector<LocationId> stack{Frame(operation, own ? module_ : "<" + module_ + ">", 0)};
+    AddJoined(code, stack);
     return builder_.AddStack(stack);
   }
 
  private:
+  // Frames of the code take the place of those of the same functions in the trace, which lie in the
+  // same order; what the innermost of these called in the trace, such as the jitted function,
+  // called the rest of the code.
+  void AddJoined(const std::vector<LocationId>& code, std::vector<LocationId>& stack) const {
+    std::vector<std::size_t> found(code.size(), kNotFound);
+    std::size_t innermost = kNotFound;
+    std::size_t rest = caller_.size();
+    for (std::size_t i = code.size(); i-- > 0;) {
+      const std::size_t least = rest - std::min(rest, kMaxDistance);
+      for (std::size_t at = rest; at-- > least && found[i] == kNotFound;) {
+        found[i] = IsSame(code[i], caller_[at]) ? at : kNotFound;
+      }
+      rest = std::min(rest, found[i]);
+      innermost = found[i] == kNotFound ? innermost : i;
+    }
+    // Up to which frame of the trace all is in the stack.
+    std::size_t done = innermost == kNotFound ? caller_.size() : 0;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      if (found[i] != kNotFound) {
+        stack.insert(stack.end(), At(done), At(found[i]));
+        done = found[i] + 1;
+      }
+      stack.push_back(code[i]);
+    }
+    stack.insert(stack.end(), At(innermost == kNotFound ? 0 : done), caller_.end());
+  }
+  [[nodiscard]] std::vector<LocationId>::const_iterator At(std::size_t index) const {
+    return caller_.begin() + static_cast<std::ptrdiff_t>(index);
+  }
+
+  // Traces say the last part of a file's name only.
+  [[nodiscard]] bool IsSame(LocationId a, LocationId b) const {
+    const Recording& recording = builder_.recording();
+    const auto function_of = [&](LocationId id) -> const Function* {
+      const auto lines = recording.Lines(recording.At(id));
+      return lines.empty() || !lines.back().function.valid()
+                 ? nullptr
+                 : &recording.functions[lines.back().function.value()];
+    };
+    const Function* one = function_of(a);
+    const Function* other = function_of(b);
+    return one != nullptr && other != nullptr && one->name == other->name &&
+           BaseName(recording.Text(one->filename)) == BaseName(recording.Text(other->filename));
+  }
+
   LocationId Frame(std::string_view function, std::string_view file, std::int64_t line) {
     const StringId name = builder_.Intern(function);
     const std::array<Line, 1> lines{
@@ -115,8 +167,11 @@ class PartStacks {
     return builder_.AddLocation({}, lines);
   }
 
+  static constexpr std::size_t kNotFound = SIZE_MAX;
+  static constexpr std::size_t kMaxDistance = 512;  // of the same function, in frames of the trace
+
   RecordingBuilder& builder_;
-  std::string file_;
+  std::string module_;
   std::vector<LocationId> caller_;
 };
 

@@ -5,9 +5,9 @@
 
 namespace memtool {
 
-void TagsMaker::Add(const Selection& selection) {
+void TagsMaker::Add(const Selection& selection, std::string_view process) {
   head_.Add(selection);
-  table_.Add(MakeInput(selection));
+  table_.Add(MakeInput(selection), process);
 }
 
 TagsAnswer TagsMaker::Make() && {

@@ -38,6 +38,7 @@ TopAnswer TopMaker::AgainstBase() {
       answer.rows.push_back({.name = std::move(row.name),
                              .file = std::move(row.file),
                              .line = row.line,
+                             .more_lines = row.more_lines,
                              .flat = row.delta(),
                              .cum = row.delta_cum(),
                              .via = std::move(row.via)});
@@ -105,6 +106,7 @@ TopAnswer TopMaker::Make() && {
     answer.rows.push_back({.name = row.name,
                            .file = row.file,
                            .line = row.line,
+                           .more_lines = row.more_lines,
                            .flat = row.value.flat,
                            .cum = row.value.cum,
                            .via = row.via,

@@ -98,6 +98,7 @@ TreeRow TreeSource::Make(std::uint32_t node, std::size_t at) const {
   row.name = ToName(about);
   row.file = graph_.nodes[about].place.file;
   row.line = graph_.nodes[about].place.line;
+  row.more_lines = graph_.nodes[about].place.more;
   return row;
 }
 

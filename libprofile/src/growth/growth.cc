@@ -9,6 +9,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/natural_order.h"
+#include "memtool/profile/growth/row_parts.h"
 #include "memtool/profile/growth/trend.h"
 
 namespace memtool {
@@ -249,6 +250,21 @@ void WeighByRows(GrowthSeries& series) {
   }
 }
 
+// What the rows keep together. `device`: without those that only others move; empty = of all.
+std::optional<Retained> KeptByRows(std::span<const GrowthRow> rows, std::string_view device) {
+  std::optional<Retained> all;
+  for (const GrowthRow& row : rows) {
+    const bool others = !device.empty() && !row.device.empty() && row.device != device;
+    if (row.retained && !others) {
+      all = all.value_or(Retained{});
+      all->bytes = SaturatingAdd(all->bytes, row.retained->bytes);
+      all->steps = std::max(all->steps, row.retained->steps);
+      all->early_steps = std::max(all->early_steps, row.retained->early_steps);
+    }
+  }
+  return all;
+}
+
 // What a reader should see first.
 int GetRank(const Growth& growth) {
   if (growth.is_trend()) {
@@ -275,7 +291,8 @@ bool Before(const GrowthRow& a, const GrowthRow& b) {
   const auto key = [](const GrowthRow& row) {
     return std::tuple(GetRank(row.growth), ~Magnitude(row.growth.slope),
                       ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last),
-                      std::string_view(row.name), std::string_view(row.file), row.line);
+                      std::string_view(row.name), std::string_view(row.file), row.line,
+                      std::string_view(row.device));
   };
   return key(a) < key(b);
 }
@@ -313,18 +330,14 @@ void JudgeAndSort(GrowthSeries& series) {
   for (const GrowthPoint& point : series.points) {
     totals.push_back(point.total);
   }
-  std::optional<Retained> retained;
   for (GrowthRow& row : series.rows) {
     row.growth = JudgeGrowth(row.series, row.retained);
-    if (row.retained) {
-      retained = retained.value_or(Retained{});
-      retained->bytes = SaturatingAdd(retained->bytes, row.retained->bytes);
-      retained->steps = std::max(retained->steps, row.retained->steps);
-      retained->early_steps = std::max(retained->early_steps, row.retained->early_steps);
-    }
   }
   if (!totals.empty()) {
-    series.whole = JudgeGrowth(totals, retained);
+    series.whole = JudgeGrowth(totals, KeptByRows(series.rows, {}));
+  }
+  for (GrowthDevice& device : series.devices) {
+    device.whole = JudgeGrowth(device.totals, KeptByRows(series.rows, device.name));
   }
   series.noisy = 0;
   WeighByRows(series);
@@ -333,6 +346,9 @@ void JudgeAndSort(GrowthSeries& series) {
       growth.evidence = growth.is_trend() ? GrowthEvidence::kWeak : growth.evidence;
     };
     demote(series.whole);
+    for (GrowthDevice& device : series.devices) {
+      demote(device.whole);
+    }
     for (GrowthRow& row : series.rows) {
       demote(row.growth);
     }
@@ -340,7 +356,7 @@ void JudgeAndSort(GrowthSeries& series) {
   std::sort(series.rows.begin(), series.rows.end(), Before);
 }
 
-void GrowthTable::Add(GrowthPoint point, std::vector<Row> rows) {
+void GrowthTable::AddDevices(GrowthPoint point, std::map<std::string, std::vector<Row>> rows) {
   inputs_.push_back({std::move(point), std::move(rows)});
 }
 
@@ -352,7 +368,67 @@ bool GrowthTable::HasTimes() const {
          });
 }
 
-GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
+std::vector<SharedText> GrowthTable::Devices() const {
+  std::vector<SharedText> names;
+  for (const OneInput& input : inputs_) {
+    for (const auto& [name, rows] : input.rows) {
+      names.emplace_back(name);
+    }
+  }
+  std::sort(names.begin(), names.end(),
+            [](const SharedText& a, const SharedText& b) { return NaturalLess(a, b); });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  // An input that does not tell devices apart can only be compared with sums over them.
+  return !names.empty() && names.front().empty() ? std::vector<SharedText>(1) : names;
+}
+
+// Frames by node; rows without one ("(no stack)", labels, sizes) by name.
+std::vector<RowPart> GrowthTable::TakeParts(SortBy sort, std::span<const SharedText> devices,
+                                            const KeyMap<NodeId, NodeId>& row_of_line) {
+  using Key = std::pair<std::uint32_t, SharedText>;
+  const auto key_of = [](NodeId node, const SharedText& name) {
+    return node.valid() ? Key(node.value(), {}) : Key(NodeId::kNone, name);
+  };
+  std::map<std::pair<std::uint32_t, Key>, std::size_t> index;
+  std::map<Key, std::uint32_t> groups;
+  std::vector<RowPart> parts;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    for (auto& [name, rows] : inputs_[i].rows) {
+      const auto device = static_cast<std::uint32_t>(
+          devices.size() == 1 ? 0
+                              : std::find(devices.begin(), devices.end(), name) - devices.begin());
+      for (Row& row : rows) {
+        const auto [at, added] =
+            index.try_emplace({device, key_of(row.node, row.name)}, parts.size());
+        if (added) {
+          const auto whole = row_of_line.find(row.node);
+          const Key group = key_of(whole != row_of_line.end() ? whole->second : row.node, row.name);
+          RowPart& made = parts.emplace_back();
+          made.row.series.assign(inputs_.size(), 0);
+          made.row.unknown.assign(inputs_.size(), 0);
+          made.device = device;
+          made.group =
+              groups.try_emplace(group, static_cast<std::uint32_t>(groups.size())).first->second;
+        }
+        GrowthRow& to = parts[at->second].row;
+        const bool flat = sort == SortBy::kFlat;
+        to.series[i] = SaturatingAdd(to.series[i], flat ? row.value.flat : row.value.cum);
+        to.unknown[i] =
+            SaturatingAdd(to.unknown[i], flat ? row.value.unknown : row.value.unknown_cum);
+        // The last input decides a row's place: it is the one to look at.
+        to.name = std::move(row.name);
+        to.file = std::move(row.file);
+        to.line = row.line;
+        to.more_lines = row.more_lines;
+        to.via = std::move(row.via);
+      }
+    }
+  }
+  return parts;
+}
+
+GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort,
+                                 const KeyMap<NodeId, NodeId>& row_of_line) {
   if (order != InputOrder::kGiven) {
     std::stable_sort(inputs_.begin(), inputs_.end(), [order](const auto& a, const auto& b) {
       if (order == InputOrder::kTime && a.point.time != b.point.time) {
@@ -362,28 +438,20 @@ GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort) {
     });
   }
   GrowthSeries series;
-  // Frames by node; rows without one ("(no stack)", labels, sizes) by name.
-  std::map<std::pair<std::uint32_t, SharedText>, std::size_t> index;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    for (Row& row : inputs_[i].rows) {
-      const auto [at, added] =
-          row.node.valid() ? index.try_emplace({row.node.value(), {}}, series.rows.size())
-                           : index.try_emplace({NodeId::kNone, row.name}, series.rows.size());
-      if (added) {
-        GrowthRow& made = series.rows.emplace_back();
-        made.series.assign(inputs_.size(), 0);
-        made.unknown.assign(inputs_.size(), 0);
+  const std::vector<SharedText> devices = Devices();
+  std::vector<RowPart> parts = TakeParts(sort, devices, row_of_line);
+  for (std::size_t i = 0; i < devices.size() && devices.size() > 1; ++i) {
+    GrowthDevice& device = series.devices.emplace_back(GrowthDevice{
+        .name = devices[i], .totals = std::vector<std::int64_t>(inputs_.size()), .whole = {}});
+    for (const RowPart& part : parts) {
+      if (part.device == i) {
+        AddTo(device.totals, part.row.series);
       }
-      GrowthRow& to = series.rows[at->second];
-      to.series[i] = sort == SortBy::kFlat ? row.value.flat : row.value.cum;
-      to.unknown[i] = sort == SortBy::kFlat ? row.value.unknown : row.value.unknown_cum;
-      // The last input decides a row's place: it is the one to look at.
-      to.name = std::move(row.name);
-      to.file = std::move(row.file);
-      to.line = row.line;
-      to.via = std::move(row.via);
     }
-    series.points.push_back(std::move(inputs_[i].point));
+  }
+  series.rows = JoinParts(std::move(parts), devices);
+  for (OneInput& input : inputs_) {
+    series.points.push_back(std::move(input.point));
   }
   inputs_.clear();
   JudgeAndSort(series);

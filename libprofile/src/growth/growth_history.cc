@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "growth/history_steps.h"
 #include "growth/iterations.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/growth/row_parts.h"
 #include "memtool/profile/history/timeline.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
@@ -224,18 +226,20 @@ void Walk::Run(const ChosenTrace& chosen, StepMeasure measure, Sums& sums) {
   }
 }
 
-// Place and via of every row of frames: where most of its bytes come from.
+// Via of every row of frames, and its place where its name has none: where most of its bytes come
+// from.
 void FillPlaces(const View& view, const By& by, const StackSums& sums,
                 const AllocationGroups& groups, NodeSpace& space, std::vector<GrowthRow>& rows) {
   FlatCum flat_cum(space);
   flat_cum.Add(view, sums, by.granularity);
   const std::vector<NodeId> vias = flat_cum.Vias();
+  const std::vector<Place> places = flat_cum.Places();
   for (std::size_t i = 0; i < groups.names.size(); ++i) {
     const NodeId node = groups.names[i].node;
     if (!node.valid()) {
       continue;
     }
-    const Place place = flat_cum.GetPlace(node);
+    const Place& place = places[node.value()];
     GrowthRow& row = rows[i];
     const bool has_place = by.granularity != Granularity::kModule;
     if (has_place && by.granularity != Granularity::kFile) {
@@ -244,23 +248,6 @@ void FillPlaces(const View& view, const By& by, const StackSums& sums,
     }
     if (vias[node.value()].valid()) {
       row.via = space.ShareName(vias[node.value()]);
-    }
-  }
-}
-
-void FillRow(const Walk::Sums& sums, std::size_t row, StepMeasure measure, GrowthRow& to) {
-  to.series = sums.series[row];
-  std::int64_t so_far = sums.retained_before[row];
-  Retained& all = to.retained.emplace();
-  const std::size_t early = to.series.size() - to.series.size() / 3;
-  for (std::size_t step = 0; step < to.series.size(); ++step) {
-    const std::int64_t retained = sums.retained[row][step];
-    so_far = SaturatingAdd(so_far, retained);
-    all.bytes = SaturatingAdd(all.bytes, retained);
-    all.steps += retained != 0 ? 1 : 0;
-    all.early_steps += retained != 0 && step < early ? 1 : 0;
-    if (measure == StepMeasure::kRetained) {
-      to.series[step] = so_far;
     }
   }
 }
@@ -285,21 +272,65 @@ Walk::Unnamed UnnamedRows(const View& view, const AllocationGroups& groups) {
   return unnamed;
 }
 
-std::vector<GrowthRow> GetRows(const Walk::Sums& sums, const AllocationGroups& groups,
-                               const Walk::Unnamed& unnamed, StepMeasure measure) {
+std::vector<GrowthRow> NameRows(const AllocationGroups& groups, const Walk::Unnamed& unnamed) {
   std::vector<GrowthRow> rows(unnamed.rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i < groups.names.size()) {
-      rows[i].name = groups.names[i].name;
-      rows[i].file = groups.names[i].file;
-      rows[i].line = groups.names[i].line;
-    }
-    FillRow(sums, i, measure, rows[i]);
+  for (std::size_t i = 0; i < groups.names.size(); ++i) {
+    rows[i].name = groups.names[i].name;
+    rows[i].file = groups.names[i].file;
+    rows[i].line = groups.names[i].line;
   }
   rows[unnamed.before].name = kBeforeRecording;
   rows[unnamed.no_stack].name = kNoStack;
   rows[unnamed.no_address].name = kWithoutAddress;
   return rows;
+}
+
+// Rows of functions are made of lines.
+bool HasLines(const By& by) {
+  return by.kind == By::Kind::kFrame &&
+         (by.granularity == Granularity::kFunction || by.granularity == Granularity::kFileFunction);
+}
+
+// Which row each group belongs to: lines to that of their function.
+std::vector<std::uint32_t> RowsOfGroups(const Recording& recording, const By& by,
+                                        const AllocationGroups& groups, std::size_t rows,
+                                        NodeSpace& space) {
+  std::vector<std::uint32_t> row_of(rows);
+  std::iota(row_of.begin(), row_of.end(), 0U);
+  if (!HasLines(by)) {
+    return row_of;
+  }
+  const KeyMap<NodeId, NodeId> function_of = RowsOfLines(recording, by.granularity, space);
+  KeyMap<NodeId, std::uint32_t> first;
+  for (std::uint32_t i = 0; i < groups.names.size(); ++i) {
+    const auto function = function_of.find(groups.names[i].node);
+    if (function != function_of.end()) {
+      row_of[i] = first.try_emplace(function->second, i).first->second;
+    }
+  }
+  return row_of;
+}
+
+// What the rows hold on one device.
+void AddRowParts(const Walk::Sums& sums, const std::vector<GrowthRow>& names,
+                 const std::vector<std::uint32_t>& row_of, StepMeasure measure,
+                 std::uint32_t device, std::vector<RowPart>& parts) {
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::vector<std::int64_t>& held = sums.series[i];
+    const std::vector<std::int64_t>& kept = sums.retained[i];
+    std::int64_t so_far = measure == StepMeasure::kRetained ? sums.retained_before[i] : 0;
+    if (so_far == 0 && std::all_of(held.begin(), held.end(), is_zero) &&
+        std::all_of(kept.begin(), kept.end(), is_zero)) {
+      continue;
+    }
+    RowPart& part = parts.emplace_back(
+        RowPart{.row = names[i], .kept = kept, .group = row_of[i], .device = device});
+    part.row.series = held;
+    for (std::size_t step = 0; step < kept.size() && measure == StepMeasure::kRetained; ++step) {
+      part.row.series[step] = so_far = SaturatingAdd(so_far, kept[step]);
+    }
+  }
 }
 
 std::vector<GrowthPoint> MakePoints(const Recording& recording, const HistorySteps& steps,
@@ -317,60 +348,72 @@ std::vector<GrowthPoint> MakePoints(const Recording& recording, const HistorySte
   return points;
 }
 
-bool HoldsNothing(const GrowthRow& row) {
-  const auto is_zero = [](std::int64_t value) { return value == 0; };
-  return row.retained->bytes == 0 && std::all_of(row.series.begin(), row.series.end(), is_zero);
-}
-
 }  // namespace
 
 Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& view, const By& by,
                                       const StepOptions& options, NodeSpace& space) {
   const Recording& recording = view.recording();
-  auto groups = GroupAllocations(view, by, space);
+  By parts_by = by;
+  parts_by.granularity = HasLines(by) ? Granularity::kLine : by.granularity;
+  auto groups = GroupAllocations(view, parts_by, space);
   auto steps = StepsOfHistory(index, options);
   if (!groups || !steps) {
     return Fail(std::move(!groups ? groups.error() : steps.error()));
   }
   HistoryGrowth growth{.mark = steps->mark,
+                       .source = steps->source,
                        .devices = steps->traces.size(),
                        .merged = steps->merged,
                        .unfinished = steps->unfinished};
-  growth.measure =
-      options.measure.value_or(growth.mark.empty() ? StepMeasure::kLow : StepMeasure::kEnd);
+  growth.measure = options.measure.value_or(growth.source == StepsBy::kParts ? StepMeasure::kLow
+                                                                             : StepMeasure::kEnd);
 
   const Walk::Unnamed unnamed = UnnamedRows(view, *groups);
   const std::size_t points = steps->names.size();
-  if (unnamed.rows > kMaxValues / points) {
+  if (unnamed.rows > kMaxValues / points / growth.devices) {
     return Fail(ErrorCode::kLimit,
                 fmt::format("{} rows in {} steps are more than {} values", unnamed.rows, points,
-                            kMaxValues),
-                "fewer --steps, or rows of functions");
+                            kMaxValues / growth.devices),
+                "fewer --steps, or one --device");
   }
   const std::vector<std::int64_t> zeros(points, 0);
-  Walk::Sums sums{std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
-                  std::vector<std::int64_t>(unnamed.rows, 0), zeros};
   Walk walk(index, *groups, unnamed);
+  std::vector<Walk::Sums> of_devices;
   for (const ChosenTrace& one : steps->traces) {
-    walk.Run(one, growth.measure, sums);
+    of_devices.push_back({std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
+                          std::vector<std::int64_t>(unnamed.rows, 0), zeros});
+    walk.Run(one, growth.measure, of_devices.back());
   }
 
-  std::vector<GrowthRow> rows = GetRows(sums, *groups, unnamed, growth.measure);
+  std::vector<GrowthRow> names = NameRows(*groups, unnamed);
   if (by.kind == By::Kind::kFrame) {
-    FillPlaces(view, by, walk.Weights(), *groups, space, rows);
+    FillPlaces(view, parts_by, walk.Weights(), *groups, space, names);
   }
-  std::erase_if(rows, HoldsNothing);
-  if (growth.measure == StepMeasure::kRetained) {
-    sums.totals = zeros;
-    for (const GrowthRow& row : rows) {
-      std::transform(row.series.begin(), row.series.end(), sums.totals.begin(), sums.totals.begin(),
-                     SaturatingAdd);
+  const auto row_of = RowsOfGroups(recording, by, *groups, unnamed.rows, space);
+  std::vector<RowPart> parts;
+  std::vector<SharedText> devices;
+  std::vector<std::int64_t> totals = zeros;
+  for (std::size_t i = 0; i < of_devices.size(); ++i) {
+    const std::size_t first = parts.size();
+    AddRowParts(of_devices[i], names, row_of, growth.measure, static_cast<std::uint32_t>(i), parts);
+    std::vector<std::int64_t>& total = of_devices[i].totals;
+    if (growth.measure == StepMeasure::kRetained) {
+      total = zeros;
+      for (std::size_t part = first; part < parts.size(); ++part) {
+        AddTo(total, parts[part].row.series);
+      }
+    }
+    AddTo(totals, total);
+    devices.emplace_back(TraceText(*steps->traces[i].trace));
+    if (of_devices.size() > 1) {
+      growth.series.devices.push_back(
+          {.name = devices.back(), .totals = std::move(total), .whole = {}});
     }
   }
-  growth.series.points = MakePoints(recording, *steps, sums.totals);
-  growth.series.rows = std::move(rows);
+  growth.series.points = MakePoints(recording, *steps, totals);
+  growth.series.rows = JoinParts(std::move(parts), devices);
   growth.series.one_iteration =
-      growth.mark.empty() && !steps->marked &&
+      growth.source == StepsBy::kParts && !steps->marked &&
       std::none_of(steps->traces.begin(), steps->traces.end(),
                    [&index](const ChosenTrace& one) { return ShowsIterations(index, one); });
   JudgeAndSort(growth.series);

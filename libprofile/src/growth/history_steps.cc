@@ -6,10 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/align/stack_keys.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/steps/step_marks.h"
+#include "memtool/profile/steps/steps.h"
 
 namespace memtool {
 
@@ -173,6 +175,112 @@ std::size_t MergeSpans(std::vector<StepSpan>& spans) {
   return size;
 }
 
+// The complete steps that one trace shows by its phases or loops, within its range.
+std::vector<ProgramStep> FindOwnSteps(const HistoryIndex& index, const ChosenTrace& one,
+                                      const StackFacts& facts, StepSource& source) {
+  const TraceAllocations allocations = CollectAllocations(index, *one.trace, facts);
+  if (allocations.size() == 0) {
+    return {};
+  }
+  ProgramSteps found = FindSteps(index, *one.trace, allocations);
+  source = found.source;
+  std::vector<ProgramStep> steps;
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    ProgramStep& step = found.steps[i];
+    step.number = step.number.value_or(static_cast<std::int64_t>(i) + 1);
+    // A first step that the recording begins in ends as others do.
+    const bool first = i == 0;
+    if ((step.complete || first) && step.begin > one.range.first && step.end <= one.range.last) {
+      steps.push_back(std::move(step));
+    }
+  }
+  return steps;
+}
+
+// Another trace's steps by the clock, or nothing.
+std::vector<Step> StepsByClock(std::span<const Event> timed, std::span<const ProgramStep> found,
+                               std::span<const Event> events, const Step& range) {
+  const std::vector<std::int64_t> clock = ForwardClock(timed);
+  const std::vector<std::int64_t> own = ForwardClock(events);
+  if (own.empty() || own.back() == kNoTime || clock.back() == kNoTime) {
+    return {};
+  }
+  std::vector<Step> steps;
+  for (const ProgramStep& step : found) {
+    const auto at = [&](std::int64_t event) {
+      return event < 0 ? range.first : LastBy(own, clock[static_cast<std::size_t>(event)], range);
+    };
+    steps.push_back({at(step.begin - 1), at(step.end)});
+  }
+  return steps;
+}
+
+// Neighbours together, so that at most kMaxParts are left.
+void MergeSteps(HistorySteps& all) {
+  all.merged = (all.names.size() + kMaxParts - 1) / kMaxParts;
+  if (all.merged < 2) {
+    return;
+  }
+  std::size_t to = 0;
+  for (std::size_t i = 0; i + all.merged <= all.names.size(); i += all.merged, ++to) {
+    all.names[to] = all.names[i] + " to " + all.names[i + all.merged - 1];
+    for (ChosenTrace& one : all.traces) {
+      one.steps[to] = {one.steps[i].first, one.steps[i + all.merged - 1].last};
+    }
+  }
+  all.names.resize(to);
+  for (ChosenTrace& one : all.traces) {
+    one.steps.resize(to);
+  }
+}
+
+// Steps as FindSteps finds them, of the device that has most; the others have as many of their own,
+// or follow it by the clock. False where that is not so, or there are too few.
+bool TakeProgramSteps(const HistoryIndex& index, HistorySteps& all) {
+  StackKeys keys;
+  const StackFacts facts = FactsOfStacks(index.recording(), keys);
+  std::vector<std::vector<ProgramStep>> found;
+  std::size_t leader = 0;
+  for (const ChosenTrace& one : all.traces) {
+    StepSource source = StepSource::kNone;
+    found.push_back(FindOwnSteps(index, one, facts, source));
+    if (found.size() == 1 || found.back().size() > found[leader].size()) {
+      leader = found.size() - 1;
+      all.source = source == StepSource::kMark    ? StepsBy::kMarks
+                   : source == StepSource::kPhase ? StepsBy::kPhases
+                                                  : StepsBy::kLoops;
+    }
+  }
+  const std::vector<ProgramStep>& steps = found[leader];
+  std::vector<std::vector<Step>> of_traces;
+  for (std::size_t i = 0; i < all.traces.size() && steps.size() >= kMinMarks; ++i) {
+    std::vector<Step> of_trace;
+    if (found[i].size() == steps.size()) {
+      for (const ProgramStep& step : found[i]) {
+        of_trace.push_back({step.begin - 1, step.end});
+      }
+    } else {
+      of_trace =
+          StepsByClock(GetEvents(index.recording(), *all.traces[leader].trace), steps,
+                       GetEvents(index.recording(), *all.traces[i].trace), all.traces[i].range);
+    }
+    if (!of_trace.empty()) {
+      of_traces.push_back(std::move(of_trace));
+    }
+  }
+  if (of_traces.size() < all.traces.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < all.traces.size(); ++i) {
+    all.traces[i].steps = std::move(of_traces[i]);
+  }
+  for (const ProgramStep& step : steps) {
+    all.names.push_back(fmt::format("step {}", *step.number));
+  }
+  MergeSteps(all);
+  return true;
+}
+
 }  // namespace
 
 Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions& options) {
@@ -185,6 +293,10 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
   const bool by_marks = !steps.mark.empty();
   steps.marked = by_marks || !FindStepMarks(*recording.history, kMinMarks).first.empty();
   steps.unfinished = marked->unfinished;
+  if (!by_marks && options.parts == 0 && TakeProgramSteps(index, steps)) {
+    return steps;
+  }
+  steps.source = by_marks ? StepsBy::kMarks : StepsBy::kParts;
   std::vector<StepSpan> spans = std::move(marked->list);
   steps.merged = MergeSpans(spans);
   // Devices with fewer events have steps in which nothing happens.

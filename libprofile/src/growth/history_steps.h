@@ -25,10 +25,11 @@ struct ChosenTrace {
 struct HistorySteps {
   std::vector<ChosenTrace> traces;  // those that have events, each with as many steps
   std::vector<std::string> names;   // per step
-  std::string mark;                 // whose marks they are; empty for equal parts
-  std::size_t merged = 1;           // marks per step, where there are more than kMaxParts
-  bool marked = false;              // the file has marks that could be steps, used or not
-  bool unfinished = false;          // a last mark without an end was left out
+  std::string mark;                 // whose marks they are
+  StepsBy source = StepsBy::kParts;
+  std::size_t merged = 1;   // marks per step, where there are more than kMaxParts
+  bool marked = false;      // the file has marks that could be steps, used or not
+  bool unfinished = false;  // a last mark without an end was left out
 };
 
 // Errors: kUsage, as for GrowthOfHistory.

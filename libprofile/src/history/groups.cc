@@ -4,17 +4,22 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
+#include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
 
 namespace memtool {
 
 namespace {
+
+constexpr std::size_t kHead = 4096;  // enough to tell names apart
 
 // Each group has the number of its name, in the order in which they come up.
 template <class Index, class MakeName>
@@ -25,6 +30,52 @@ std::uint32_t GroupOf(Index& index, const typename Index::key_type& key,
     names.push_back(make_name());
   }
   return it->second;
+}
+
+// What each stack allocated in the whole history, and what was there without an allocation.
+StackSums SumAllocations(const Recording& recording) {
+  std::vector<std::int64_t> bytes(recording.stack_count());
+  const auto add = [&bytes](StackId stack, std::int64_t size) {
+    if (stack.valid()) {
+      bytes[stack.value()] = SaturatingAdd(bytes[stack.value()], size);
+    }
+  };
+  for (const Event& event : recording.history->events) {
+    add(event.action == Action::kAlloc ? event.stack : StackId(), event.size);
+  }
+  StackSums sums;
+  for (std::uint32_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != 0) {
+      sums.rows.push_back({.stack = StackId(i), .value = bytes[i]});
+    }
+  }
+  return sums;
+}
+
+// Functions that share name and file need a line to be told apart: the one that allocated most.
+void AddLines(const View& view, const By& by, NodeSpace& space, AllocationGroups& groups) {
+  if (by.kind != By::Kind::kFrame || !view.recording().history) {
+    return;
+  }
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
+  const auto count = [&counts](const AllocationGroups::Name& name) -> std::size_t& {
+    return counts[{name.name.view().substr(0, kHead), name.file.view().substr(0, kHead)}];
+  };
+  bool repeated = false;
+  for (const AllocationGroups::Name& name : groups.names) {
+    repeated = (name.line == 0 && ++count(name) > 1) || repeated;
+  }
+  if (!repeated) {
+    return;
+  }
+  FlatCum flat_cum(space);
+  flat_cum.Add(view, SumAllocations(view.recording()), by.granularity);
+  const std::vector<Place> places = flat_cum.Places();
+  for (AllocationGroups::Name& name : groups.names) {
+    if (count(name) > 1 && name.line == 0 && name.node.valid()) {
+      name.line = places[name.node.value()].line;
+    }
+  }
 }
 
 AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) {
@@ -62,6 +113,7 @@ AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) 
       });
     }
   }
+  AddLines(view, by, space, groups);
   return groups;
 }
 

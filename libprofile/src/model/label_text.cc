@@ -40,4 +40,10 @@ std::string LabelValues(const Recording& recording, LabelSetId labels, std::stri
   return joined;
 }
 
+std::string TextOfProcess(std::string_view key, std::string_view text, std::string_view process) {
+  const bool apart =
+      process.empty() || key != "device" || text.find("process=") != std::string_view::npos;
+  return std::string(text) + (apart ? "" : " (" + std::string(process) + ")");
+}
+
 }  // namespace memtool

@@ -16,6 +16,8 @@ using Rows = std::vector<std::size_t>;
 
 // Never more than one in so many of a class is called an outlier.
 constexpr std::size_t kFewOutliers = 5;
+// So many times as many as all others are nearly all: what one of a dozen has more is no stage.
+constexpr std::size_t kNearlyAll = 7;
 
 // Leader clustering: a rank joins the first class whose founder it is like.
 class Clusters {
@@ -136,9 +138,16 @@ class OutlierFinder {
   [[nodiscard]] const Rows& joined() const { return joined_; }
 
  private:
-  // The largest class that differs from this rank by one row only; of equal ones the first.
+  // The class that nearly all ranks are in, if this one holds more than they; else the largest that
+  // differs from this rank by one row only; of equal ones the first.
   [[nodiscard]] std::size_t ClassExceededBy(std::size_t row) const {
     std::size_t best = kNoRow;
+    for (std::size_t at = 0; at < classes_.size(); ++at) {
+      const std::size_t others = ranks_.size() - classes_[at].size();
+      if (classes_[at].size() >= kNearlyAll * others && IsMoreOf(row, typical_[at])) {
+        return at;
+      }
+    }
     for (std::size_t at = 0; at < classes_.size(); ++at) {
       const Rows& members = classes_[at];
       const bool larger =
@@ -148,6 +157,13 @@ class OutlierFinder {
       }
     }
     return best;
+  }
+
+  // Whether a rank holds more than another, and mostly the same: it runs no other program.
+  [[nodiscard]] bool IsMoreOf(std::size_t row, std::size_t typical) const {
+    const RankMemory& here = ranks_[row];
+    const RankMemory& there = ranks_[typical];
+    return here.peak > there.peak && Within(here.rows, there.rows, GetTotal(here.rows) / 2);
   }
 
   // Where the first and the last rank both differ from those between, they are the ends of a

@@ -58,13 +58,13 @@ void BucketSum::Add(const BucketSum& other) {
   unknown = SaturatingAdd(unknown, other.unknown);
 }
 
-std::uint32_t BucketTable::InternEntry(StringId name, StringId file) {
-  const std::uint32_t row = entry_index_.GetOrPut(std::uint64_t{name.value()} << 32U | file.value(),
-                                                  static_cast<std::uint32_t>(entries_.size()));
-  if (row == entries_.size()) {
-    entries_.push_back({name, file});
+std::uint32_t BucketTable::InternEntry(const Entry& entry) {
+  const auto [at, added] =
+      entry_index_.try_emplace(entry, static_cast<std::uint32_t>(entries_.size()));
+  if (added) {
+    entries_.push_back(entry);
   }
-  return row;
+  return at->second;
 }
 
 std::uint32_t BucketTable::InternWords(std::span<const std::uint32_t> words) {
@@ -153,7 +153,7 @@ class BucketTable::InputRows {
     if (const StringId tag = matches_.GetTag(sample.labels); tag.valid()) {
       std::uint32_t entry = of_tag_.Get(tag.value());
       if (entry == RowMap::kNone) {
-        entry = table_.InternEntry(table_.space_.InternText(recording_.Text(tag)), kEmptyText);
+        entry = table_.InternEntry({table_.space_.InternText(recording_.Text(tag)), kEmptyText, 0});
         of_tag_.Put(tag.value(), entry);
       }
       return entry;
@@ -162,8 +162,9 @@ class BucketTable::InputRows {
     std::uint32_t entry = of_node_.Get(node.value());
     if (entry == RowMap::kNone) {
       NodeSpace& space = table_.space_;
-      entry = node.valid() ? table_.InternEntry(space[node].name, space[node].file)
-                           : table_.InternEntry(space.InternText(kNoStack), kEmptyText);
+      entry = table_.InternEntry(node.valid()
+                                     ? Entry(space[node].name, space[node].file, space[node].line)
+                                     : Entry(space.InternText(kNoStack), kEmptyText, 0));
       of_node_.Put(node.value(), entry);
     }
     return entry;
@@ -215,8 +216,7 @@ Result<void> BucketTable::Add(const Input& input) {
     return {};
   }
   for (const auto& [key, sum] : Sorted()) {
-    if (auto fine = RefuseAmbiguous(word_sets_[key.words], space_.Text(entries_[key.entry].name));
-        !fine) {
+    if (auto fine = RefuseAmbiguous(word_sets_[key.words], space_.Text(NameOf(key.entry))); !fine) {
       return fine;
     }
   }
@@ -264,7 +264,8 @@ BucketAxis BucketTable::AxisAt(std::size_t index) const {
   for (std::size_t b = 0; b < entries.size(); ++b) {
     auto& rows = axis.buckets[b].entries;
     for (const auto& [entry, sum] : entries[b]) {
-      rows.push_back({space_.Share(entries_[entry].name), space_.Share(entries_[entry].file), sum});
+      const auto& [name, file, line] = entries_[entry];
+      rows.push_back({space_.Share(name), space_.Share(file), line, sum});
     }
     std::sort(rows.begin(), rows.end(), [](const BucketEntry& x, const BucketEntry& y) {
       return std::tuple(-Magnitude(x.sum.bytes), x.name, x.file) <
@@ -287,7 +288,7 @@ std::vector<std::int64_t> BucketTable::WordBytes() const {
 std::int64_t BucketTable::UnnamedBytes() const {
   std::int64_t bytes = 0;
   for (const auto& [key, sum] : sums_) {
-    if (IsUnnamed(space_.Text(entries_[key.entry].name))) {
+    if (IsUnnamed(space_.Text(NameOf(key.entry)))) {
       bytes = SaturatingAdd(bytes, sum.bytes);
     }
   }
@@ -338,9 +339,9 @@ std::vector<Explanation> BucketTable::Explain(std::string_view row) const {
       });
       for (const auto& [text, sum] : by_text) {
         const StringId matched = explanation->word.empty() ? kEmptyText : text;
-        if (explanation->bucket == row || has_row(entries_[entry].name) || has_row(matched)) {
+        if (explanation->bucket == row || has_row(NameOf(entry)) || has_row(matched)) {
           Explanation& added = rows.emplace_back(*explanation);
-          added.entry = space_.Share(entries_[entry].name);
+          added.entry = space_.Share(NameOf(entry));
           added.matched = space_.Share(matched);
           added.sum = sum;
         }

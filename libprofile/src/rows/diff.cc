@@ -114,6 +114,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
     row.base = from.value;
     row.file = from.file;
     row.line = from.line;
+    row.more_lines = from.more_lines;
     row.via = from.via;
   }
   for (const Row& from : now) {
@@ -121,6 +122,7 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
     row.now = from.value;
     row.file = from.file;
     row.line = from.line;
+    row.more_lines = from.more_lines;
     row.via = from.via.empty() ? row.via : from.via;
   }
   for (DiffRow& row : rows) {

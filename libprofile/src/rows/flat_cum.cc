@@ -56,7 +56,6 @@ bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) {
 void FlatCum::Grow() {
   values_.resize(space_.size());
   last_seen_.resize(space_.size(), 0);
-  places_.resize(space_.size());
 }
 
 void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
@@ -95,9 +94,7 @@ void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
 void FlatCum::Add(const View& view, const StackSums& sums, Granularity granularity) {
   NodeWalker walker(view, granularity, space_);
   Grow();
-  const Recording& recording = view.recording();
-  std::vector<std::int64_t> flat_of_line(recording.lines.size());
-  std::vector<std::int64_t> cum_of_line(recording.lines.size());
+  std::vector<LineValue> of_line(view.recording().lines.size());
   NodeStack stack;
   for (const StackSum& sum : sums.rows) {
     if (!walker.Expand(sum, stack)) {
@@ -107,62 +104,65 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
     const std::int64_t weight = Magnitude(sum.value);
     for (const std::uint32_t line : stack.lines) {
       if (line != LineId::kNone) {
-        cum_of_line[line] = SaturatingAdd(cum_of_line[line], weight);
+        of_line[line].seen = true;
+        of_line[line].cum = SaturatingAdd(of_line[line].cum, weight);
       }
     }
     if (!stack.lines.empty() && stack.lines.front() != LineId::kNone) {
-      std::int64_t& flat = flat_of_line[stack.lines.front()];
+      std::int64_t& flat = of_line[stack.lines.front()].flat;
       flat = SaturatingAdd(flat, weight);
     }
   }
-  const std::vector<NodeId>& of_line = walker.of_line();
-  // A row's own memory decides; rows that only pass memory on are placed by what passes.
-  for (std::size_t i = 0; i < flat_of_line.size(); ++i) {
-    const bool passes_only = values_[of_line[i].value()].flat == 0;
-    flat_of_line[i] = passes_only ? cum_of_line[i] : flat_of_line[i];
-  }
-  KeepPlaces(recording, of_line, flat_of_line);
+  KeepLines(view.recording(), walker.of_line(), of_line);
 }
 
-void FlatCum::KeepPlaces(const Recording& recording, std::span<const NodeId> of_line,
-                         std::span<const std::int64_t> weight) {
-  // Locations are (code object, instruction): several share a line, so sum per line first.
-  struct Part {
-    NodeId node;
-    FunctionId function;
-    std::int64_t line;
-    std::int64_t weight;
-    [[nodiscard]] auto Key() const { return std::make_tuple(node.value(), function.value(), line); }
-  };
-  std::vector<Part> parts;
-  parts.reserve(recording.lines.size());
+// Locations are (code object, instruction): several share a line.
+void FlatCum::KeepLines(const Recording& recording, std::span<const NodeId> of_line,
+                        std::span<const LineValue> values) {
+  OncePerText file_of([&](StringId id) { return space_.InternText(recording.Text(id)); });
   for (std::uint32_t i = 0; i < recording.lines.size(); ++i) {
     const Line& line = recording.lines[i];
-    if (line.function.valid()) {
-      parts.push_back({of_line[i], line.function, line.line, weight[i]});
+    if (!line.function.valid() || !values[i].seen) {
+      continue;
     }
-  }
-  std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.Key() < b.Key(); });
-  OncePerText file_of(
-      [&](StringId id) { return space_.Share(space_.InternText(recording.Text(id))); });
-  for (std::size_t i = 0, end = 0; i < parts.size(); i = end) {
-    const Part& part = parts[i];
-    std::int64_t sum = 0;
-    for (end = i; end < parts.size() && parts[end].Key() == part.Key(); ++end) {
-      sum = SaturatingAdd(sum, parts[end].weight);
-    }
-    Best& best = places_[part.node.value()];
-    if (sum > best.weight) {
-      const Function& function = recording.functions[part.function.value()];
-      best.weight = sum;
-      best.place = {file_of(function.filename), part.line != 0 ? part.line : function.start_line};
-    }
+    const Function& function = recording.functions[line.function.value()];
+    LineValue& sum = lines_[{of_line[i], file_of(function.filename),
+                             line.line != 0 ? line.line : function.start_line}];
+    sum.flat = SaturatingAdd(sum.flat, values[i].flat);
+    sum.cum = SaturatingAdd(sum.cum, values[i].cum);
   }
 }
 
-Place FlatCum::GetPlace(NodeId node) const {
-  return node.value() < places_.size() ? places_[node.value()].place : Place{};
+std::vector<Place> FlatCum::Places() const {
+  constexpr std::size_t kHead = 4096;  // enough to tell files apart
+  struct Best {
+    std::int64_t weight = 0;
+    StringId file;
+    std::int64_t line = 0;
+  };
+  const auto before = [this](const Best& a, const Best& b) {
+    const auto text = [this](StringId file) { return space_.Text(file).substr(0, kHead); };
+    return a.weight != b.weight ? a.weight > b.weight
+           : a.file != b.file   ? text(a.file) < text(b.file)
+                                : a.line < b.line;
+  };
+  std::vector<Best> best(values_.size());
+  std::vector<Place> places(values_.size());
+  for (const auto& [key, sum] : lines_) {
+    const auto& [node, file, line] = key;
+    const Best one{values_[node.value()].flat == 0 ? sum.cum : sum.flat, file, line};
+    places[node.value()].more += one.weight > 0 ? 1 : 0;
+    Best& known = best[node.value()];
+    known = !known.file.valid() || before(one, known) ? one : known;
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (best[i].file.valid()) {
+      places[i].file = space_.Share(best[i].file);
+      places[i].line = best[i].line;
+      places[i].more -= best[i].weight > 0 ? 1 : 0;
+    }
+  }
+  return places;
 }
 
 // Frames of one operation count together; the heaviest of them stands for it.

@@ -15,6 +15,7 @@
 #include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/rows/call_graph.h"
+#include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
@@ -285,31 +286,22 @@ void AddTags(std::span<const SignedInput> inputs, const GraphPass& pass,
   }
 }
 
-// The place of each node: from the first recording that has the function.
+// The place of each node, as tables have it.
 void AddPlaces(std::span<const SignedInput> inputs, const GraphOptions& options, NodeSpace& space,
                Graph& graph) {
-  KeyMap<std::uint32_t, std::size_t> wanted;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    wanted.emplace(graph.nodes[i].id.value(), i);
-  }
+  FlatCum flat_cum(space);
   for (const SignedInput& signed_input : inputs) {
-    const Recording& recording = signed_input.input.view->recording();
-    const std::vector<NodeId> of_line = space.OfLines(recording, options.granularity);
-    OncePerText file_of(
-        [&](StringId id) { return space.Share(space.InternText(recording.Text(id))); });
-    for (std::size_t line = 0; line < of_line.size(); ++line) {
-      const auto found = wanted.find(of_line[line].value());
-      if (found == wanted.end() || !recording.lines[line].function.valid()) {
-        continue;
-      }
-      Place& place = graph.nodes[found->second].place;
-      if (place.file.empty()) {
-        const Function& function = recording.functions[recording.lines[line].function.value()];
-        const Node& node = space[of_line[line]];
-        place.file =
-            space.File(of_line[line]).empty() ? file_of(function.filename) : space.Share(node.file);
-        place.line = node.line != 0 ? node.line : node.start_line;
-      }
+    flat_cum.Add(*signed_input.input.view, *signed_input.input.sums, options.granularity);
+  }
+  const std::vector<Place> places = flat_cum.Places();
+  for (GraphNode& graph_node : graph.nodes) {
+    const Node& node = space[graph_node.id];
+    graph_node.place = places[graph_node.id.value()];
+    if (node.file != StringId(0U)) {
+      graph_node.place.file = space.Share(node.file);
+    }
+    if (options.granularity == Granularity::kFile || options.granularity == Granularity::kModule) {
+      graph_node.place.line = graph_node.place.more = 0;
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "rows/merge_types.h"
 
@@ -28,8 +29,9 @@ class RowMerger {
   RowMerger(RecordingBuilder& builder, const MergeRules& rules)
       : builder_(builder), rules_(rules) {}
 
-  void Start(const Recording& from) {
+  void Start(const Recording& from, std::string_view process) {
     from_ = &from;
+    process_ = process;
     strings_.assign(from.strings.size(), kNone);
     mapping_rows_.assign(from.mappings.size(), kNone);
     function_rows_.assign(from.functions.size(), kNone);
@@ -78,8 +80,11 @@ class RowMerger {
     }
     std::vector<Label> labels;
     for (Label label : from_->Labels(id)) {
+      const bool of_process = !process_.empty() && !label.numeric;
+      label.text = of_process ? builder_.Intern(TextOfProcess(from_->Text(label.key),
+                                                              from_->Text(label.text), process_))
+                              : OfString(label.text);
       label.key = OfString(label.key);
-      label.text = OfString(label.text);
       label.unit = OfString(label.unit);
       labels.push_back(label);
     }
@@ -203,6 +208,7 @@ class RowMerger {
 
   // For the current input: its rows to ours.
   const Recording* from_ = nullptr;
+  std::string_view process_;
   std::vector<std::uint32_t> strings_;
   std::vector<std::uint32_t> mapping_rows_;
   std::vector<std::uint32_t> function_rows_;
@@ -234,7 +240,7 @@ class Merger {
     types_ = *std::move(types);
     values_.resize(types_.size());
     for (const MergeInput& input : inputs) {
-      rows_.Start(*input.recording);
+      rows_.Start(*input.recording, input.process);
       AddMetadata(*input.recording);
       AddSamples(*input.recording, input.sign);
     }
@@ -407,7 +413,7 @@ Result<Recording> Merge(std::span<const MergeInput> inputs, const MergeRules& ru
     return merged;
   }
   // Once more, without what only the cancelled samples used.
-  const MergeInput rest{&*merged, 1};
+  const MergeInput rest{&*merged};
   return Merger(rules).Run({&rest, 1});
 }
 

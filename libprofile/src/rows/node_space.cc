@@ -26,6 +26,12 @@ std::string_view FoldedFile(std::string_view file) {
              : file;
 }
 
+// Code of a script or a notebook's cell that is in no function: its lines are what functions are
+// elsewhere.
+bool IsModuleLevel(std::string_view name) {
+  return name == "<module>" || name.starts_with("<cell line");
+}
+
 std::string UnsymbolizedName(std::string_view binary) {
   const std::string_view base = BaseName(binary);
   return base.empty() ? "<unknown>" : "[" + std::string(base) + "]";
@@ -75,6 +81,7 @@ struct NodeSpace::Texts {
   Find module;        // of a file
   Find binary;        // of a mapping, without its folders; empty where it has no name
   Find unsymbolized;  // what frames without a symbol are called, by the mapping's file
+  OncePerText<std::function<bool(StringId)>> module_level;  // of a function's name
 
   Texts(const Recording& recording, StringTable& strings)
       : name([&](StringId id) { return strings.Intern(recording.Text(id)); }),
@@ -84,7 +91,8 @@ struct NodeSpace::Texts {
         }),
         binary([&](StringId id) { return strings.Intern(BaseName(recording.Text(id))); }),
         unsymbolized(
-            [&](StringId id) { return strings.Intern(UnsymbolizedName(recording.Text(id))); }) {}
+            [&](StringId id) { return strings.Intern(UnsymbolizedName(recording.Text(id))); }),
+        module_level([&](StringId id) { return IsModuleLevel(recording.Text(id)); }) {}
 };
 
 NodeId NodeSpace::OfLine(const Recording& recording, Texts& texts, const Location& location,
@@ -105,7 +113,8 @@ NodeId NodeSpace::OfLine(const Recording& recording, Texts& texts, const Locatio
   }
   const bool named = function != nullptr && function->name != kEmpty;
   const bool by_name = granularity == Granularity::kFunction;
-  const bool by_line = granularity == Granularity::kLine;
+  const bool by_line = granularity == Granularity::kLine ||
+                       (!by_name && named && texts.module_level(function->name));
   return Intern(Node{.name = named ? texts.name(function->name) : texts.unsymbolized(mapping),
                      .file = by_name ? kEmpty : texts.file(file),
                      .line = by_line ? line.line : 0});
@@ -159,8 +168,11 @@ std::vector<NodeId> NodeSpace::OfLines(const Recording& recording, Granularity g
       const std::uint32_t row = location.first_line + i;
       const Line& line = recording.lines[row];
       // One without a name is called after its binary, which is the location's.
-      const bool named = by_function && line.function.valid() &&
-                         !recording.Text(recording.functions[line.function.value()].name).empty();
+      // Nor has code in no function one node.
+      const StringId name =
+          line.function.valid() ? recording.functions[line.function.value()].name : StringId(0U);
+      const bool named = by_function && !recording.Text(name).empty() &&
+                         (granularity == Granularity::kFunction || !texts.module_level(name));
       if (named && of_function[line.function.value()].valid()) {
         nodes[row] = of_function[line.function.value()];
         continue;

@@ -216,6 +216,7 @@ void Tabulator::AddBuckets(const Input& input) {
 std::vector<Row> Tabulator::FrameRows() const {
   std::vector<Row> rows;
   const std::vector<NodeId> vias = flat_cum_.Vias();
+  const std::vector<Place> places = flat_cum_.Places();
   for (std::uint32_t i = 0; i < vias.size(); ++i) {
     const NodeId node(i);
     const NodeValue value = flat_cum_.Value(node);
@@ -223,12 +224,13 @@ std::vector<Row> Tabulator::FrameRows() const {
       continue;
     }
     Row row{.name = space_.ShareName(node), .value = value, .node = node};
-    const Place place = flat_cum_.GetPlace(node);
+    const Place& place = places[i];
     const bool has_place = by_.granularity != Granularity::kModule;
     if (has_place) {
       row.file = space_.File(node).empty() ? place.file : space_.Share(space_[node].file);
       row.line = by_.granularity == Granularity::kFile ? 0 : place.line;
       row.line = space_[node].line != 0 ? space_[node].line : row.line;
+      row.more_lines = by_.granularity == Granularity::kFile ? 0 : place.more;
     }
     if (by_.granularity == Granularity::kFile && row.name.empty()) {
       row.name = row.file;

@@ -19,7 +19,7 @@ void TagTable::Sum::Add(const Sum& other) {
   unknown = SaturatingAdd(unknown, other.unknown);
 }
 
-void TagTable::Add(const Input& input) {
+void TagTable::Add(const Input& input, std::string_view process) {
   const View& view = *input.view;
   const Recording& recording = view.recording();
   const std::vector<char> kept = SelectedStacks(view, *input.sums);
@@ -35,8 +35,11 @@ void TagTable::Add(const Input& input) {
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (view.ShowsKey(label.key)) {
         const StringId key = known(label.key);
+        const bool device = !process.empty() && recording.Text(label.key) == "device";
         const StringId value =
-            label.numeric ? texts_.Intern(NumberText(recording, label)) : known(label.text);
+            label.numeric ? texts_.Intern(NumberText(recording, label))
+            : device ? texts_.Intern(TextOfProcess("device", recording.Text(label.text), process))
+                     : known(label.text);
         const std::uint32_t row =
             row_of_label_.GetOrPut(std::uint64_t{key.value()} << 32U | value.value(),
                                    static_cast<std::uint32_t>(sums_.size()));

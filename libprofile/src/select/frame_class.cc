@@ -15,6 +15,7 @@
 #include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/operation_name.h"
 #include "memtool/profile/select/xla_names.h"
+#include "select/scripts.h"
 
 namespace memtool {
 
@@ -26,11 +27,24 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// What follows the last "site-packages/" or "dist-packages/", or nothing.
+// What follows the last "site-packages/" or "dist-packages/", or nothing. Wheels that are run as
+// they are (pex) hold a package, and so do the folders that Bazel makes of them.
 std::string_view BelowPackages(std::string_view file) {
-  constexpr std::string_view kMark = "-packages/";
-  const std::size_t at = file.rfind(kMark);
-  return at == std::string_view::npos ? std::string_view{} : file.substr(at + kMark.size());
+  constexpr std::array<std::string_view, 3> kMarks{"-packages/", ".whl/", ".egg/"};
+  std::size_t below = 0;
+  for (const std::string_view mark : kMarks) {
+    const std::size_t at = file.rfind(mark);
+    below = at == std::string_view::npos ? below : std::max(below, at + mark.size());
+  }
+  if (const std::size_t runfiles = file.rfind(".runfiles/"); runfiles != std::string_view::npos) {
+    const std::size_t folder = file.find('/', runfiles) + 1;
+    const std::size_t end = file.find('/', folder);
+    const std::string_view repository = file.substr(folder, end - folder);
+    const bool pip = repository.starts_with("pip_") || repository.starts_with("pypi_") ||
+                     Contains(repository, "~pip~") || Contains(repository, "+pip+");
+    below = pip && end != std::string_view::npos ? std::max(below, end + 1) : below;
+  }
+  return below == 0 ? std::string_view{} : file.substr(below);
 }
 
 // "/usr/lib/python3.11/contextlib.py", "/opt/conda/lib/python3.9/threading.py"
@@ -378,6 +392,18 @@ FrameClass FrameClassifier::Classify(std::string_view function, std::string_view
   return IsPython(of_function, of_file, origin)
              ? ClassifyPython(of_function, of_file, origin)
              : ClassifyNative(of_function, LookAtNative(function), of_file, origin);
+}
+
+std::function<FrameClassifier::FileFacts(StringId)> FrameClasses::FileLook(
+    const FrameClassifier& classifier, const Recording& recording) {
+  return [&classifier, &recording, scripts = FindScripts(recording)](StringId id) {
+    FileFacts facts = classifier.LookAtFile(recording.Text(id));
+    if (scripts.python.contains(id)) {
+      facts.python = true;
+      facts.start_script = !scripts.own.contains(id);
+    }
+    return facts;
+  };
 }
 
 FrameClass FrameClasses::operator()(const Function& function) {

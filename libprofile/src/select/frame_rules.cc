@@ -30,7 +30,8 @@ FrameRules MakeBuiltin() {
       {"Around a program",
        {"absl", "click", "typer", "hydra", "fire", "tqdm", "matplotlib", "pytest", "_pytest",
         "pluggy", "wandb", "tensorboard", "debugpy", "/(?:^|/)_?pydevd/",
-        R"(/(?:^|/)(?:bin|Scripts)/[^/.]+(?:-script\.py)?$/)"}},
+        R"(/(?:^|/)(?:bin|Scripts)/[^/.]+-script\.py$/)", R"(/(?:^|/)\.bootstrap/)",
+        R"(/_stage2_bootstrap\.py$/)"}},
   };
   rules.native = {
       {"Frameworks",

@@ -1,10 +1,13 @@
 #include "memtool/profile/select/stack_sums.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/row_map.h"
+#include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/value_choice.h"
 #include "memtool/profile/select/view.h"
 
@@ -37,10 +40,10 @@ class ByStack {
 // Sums per (stack, group): label frames split stacks.
 class ByStackAndGroup {
  public:
-  explicit ByStackAndGroup(const View& view) : view_(view) {}
+  explicit ByStackAndGroup(std::vector<std::uint32_t> groups) : groups_(std::move(groups)) {}
 
   StackSum& Row(const SampleValue& sample) {
-    const std::uint32_t group = view_.GetGroup(sample.labels);
+    const std::uint32_t group = groups_[sample.labels.value()];
     const std::uint64_t key = static_cast<std::uint64_t>(sample.stack.value()) << 32U | group;
     const std::uint32_t row = row_of_key_.GetOrPut(key, static_cast<std::uint32_t>(rows_.size()));
     if (row == rows_.size()) {
@@ -57,7 +60,7 @@ class ByStackAndGroup {
   }
 
  private:
-  const View& view_;
+  std::vector<std::uint32_t> groups_;  // per label set
   RowVector<StackSum> rows_;
   RowMap row_of_key_;
 };
@@ -94,11 +97,64 @@ StackSums SumInto(Rows rows, const View& view, const ValueChoice& choice, double
   return sums;
 }
 
+// Per label set: which of `names` it has.
+std::vector<std::uint32_t> DevicesOfLabels(const Recording& recording,
+                                           std::vector<std::string>& names) {
+  std::map<std::string, std::uint32_t> known;
+  std::vector<std::uint32_t> devices;
+  for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
+    std::string name = LabelValues(recording, LabelSetId(i), "device");
+    const auto [at, added] =
+        known.emplace(std::move(name), static_cast<std::uint32_t>(known.size()));
+    if (added) {
+      names.push_back(at->first);
+    }
+    devices.push_back(at->second);
+  }
+  return devices;
+}
+
 }  // namespace
 
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
-  return view.group_count() == 1 ? SumInto(ByStack(view), view, choice, scale)
-                                 : SumInto(ByStackAndGroup(view), view, choice, scale);
+  if (view.group_count() == 1) {
+    return SumInto(ByStack(view), view, choice, scale);
+  }
+  std::vector<std::uint32_t> groups;
+  for (std::uint32_t i = 0; i < view.recording().label_set_count(); ++i) {
+    groups.push_back(view.GetGroup(LabelSetId(i)));
+  }
+  return SumInto(ByStackAndGroup(std::move(groups)), view, choice, scale);
+}
+
+std::vector<DeviceSums> SumByDevice(const View& view, const ValueChoice& choice, double scale) {
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> devices = DevicesOfLabels(view.recording(), names);
+  std::vector<DeviceSums> all(1);
+  if (view.group_count() == 1) {
+    const StackSums sums = SumInto(ByStackAndGroup(std::move(devices)), view, choice, scale);
+    std::vector<char> seen(names.size());
+    for (const StackSum& sum : sums.rows) {
+      seen[sum.group] = static_cast<char>(!names[sum.group].empty());
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      all.front().device = seen[i] != 0 ? names[i] : all.front().device;
+    }
+    if (std::count(seen.begin(), seen.end(), 1) > 1) {
+      all.resize(names.size());
+      for (StackSum sum : sums.rows) {
+        StackSums& of_device = all[std::exchange(sum.group, 0)].sums;
+        of_device.rows.push_back(sum);
+      }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        all[i].device = names[i].empty() ? "(no device)" : names[i];
+      }
+      std::erase_if(all, [](const DeviceSums& device) { return device.sums.rows.empty(); });
+      return all;
+    }
+  }
+  all.front().sums = SumByStack(view, choice, scale);
+  return all;
 }
 
 std::vector<char> SelectedStacks(const View& view, const StackSums& sums) {

@@ -54,15 +54,19 @@ class Trace:
     def oom(self, mib, free, frames):
         self.add("oom", free * MIB, mib * MIB, frames)
 
-    def write(self, name):
+    def segment(self, device=0):
         blocks = list(self.blocks.values())
         total = sum(block["size"] for block in blocks)
         used = sum(block["size"] for block in blocks if block["state"] != "inactive")
-        segment = {"device": 0, "address": 0x7F0000000000, "total_size": total, "allocated_size": used,
+        return {"device": device, "address": 0x7F0000000000, "total_size": total, "allocated_size": used,
                    "active_size": used, "requested_size": used, "stream": 0, "segment_type": "large",
                    "segment_pool_id": [0, 0], "is_expandable": False, "frames": [], "blocks": blocks}
+
+    def write(self, name, *others):
+        traces = [self, *others]
         with open(name, "w") as file:
-            json.dump({"segments": [segment], "device_traces": [self.events]}, file, indent=1)
+            json.dump({"segments": [trace.segment(i) for i, trace in enumerate(traces)],
+                       "device_traces": [trace.events for trace in traces]}, file, indent=1)
             file.write("\n")
 
 
@@ -153,8 +157,70 @@ def replaced():
     trace.write("replaced.json")
 
 
+def cells():
+    """A notebook, whose code is in no function, and a script that it runs."""
+    trace = Trace()
+    cell = "/tmp/ipykernel_412/3071956216.py"
+    kernel = [py("run_code", SITE + "IPython/core/interactiveshell.py", 3577)]
+    trace.alloc(300, UNWIND + [py("<module>", cell, 4), *kernel])
+    trace.alloc(200, UNWIND + [py("<module>", cell, 9), *kernel])
+    trace.alloc(100, UNWIND + [py("<module>", cell, 4), *kernel])
+    trace.alloc(50, UNWIND + [py("<cell line: 2>", "<ipython-input-7-0a1b2c>", 3), *kernel])
+    trace.alloc(25, UNWIND + [py("<cell line: 2>", "<ipython-input-7-0a1b2c>", 5), *kernel])
+    load = [py("<module>", cell, 12), *kernel]
+    for line, mib in ((21, 40), (22, 60), (25, 2)):
+        trace.alloc(mib, UNWIND + [py("load", STEP, line), *load])
+    trace.write("cells.json")
+
+
+def lines():
+    """Twelve steps on two devices. On the first, line 44 of `collect` keeps 8 a step, and line 40 took 60 once; what it
+    keeps, `shrink` gives up on the second, step by step, so that the sum stays."""
+    trace, other = Trace(), Trace()
+    main = [py("<module>", TRAIN, 30)]
+    collect = lambda line: UNWIND + [py("collect", STEP, line), *main]
+    queue = [other.alloc(8, UNWIND + [py("shrink", STEP, 60), *main]) for _ in range(16)]
+    other.events.clear()  # they were there before
+    trace.time = other.time
+    for step in range(12):
+        work = [trace.alloc(30 + 5 * (step % 3), UNWIND + mul() + [py("update_nodes", MODEL, 210), *main]) for _ in range(2)]
+        if step == 0:
+            for _ in range(6):
+                trace.alloc(10, collect(40))
+        trace.alloc(8, collect(44))
+        for block in work:
+            trace.free(block, [])
+        other.time = trace.time
+        other.free(queue.pop(), [])
+        trace.time = other.time
+    trace.write("lines.json", other)
+
+
+def scripts():
+    """Scripts without an ending: one's own, and those that start an installed package."""
+    trace = Trace()
+    own, job, tool = "/usr/local/bin/fit-gnn", "/home/u/gnn/run", "/opt/conda/bin/torchrun"
+    norm = [py("norm", SITE + "torch/functional.py", 1500)]
+    trace.alloc(40, UNWIND + norm + [py("<module>", own, 71)])
+    trace.alloc(4, UNWIND + [py("forward", MODEL, 100), py("<module>", own, 75)])
+    trace.alloc(30, UNWIND + norm + [py("main", job, 12), py("<module>", job, 20)])
+    trace.alloc(20, UNWIND + norm + [py("main", SITE + "torch/distributed/run.py", 900),
+                                     py("wrapper", SITE + "torch/distributed/elastic/multiprocessing/errors/__init__.py", 346),
+                                     py("<module>", tool, 8)])
+    wheel = "/root/.pex/installed_wheels/0/9f/einops-0.8.0-py3-none-any.whl/einops/einops.py"
+    trace.alloc(10, UNWIND + [py("rearrange", wheel, 500), py("load", "/srv/train.pyz/loader.py", 5),
+                              py("execute", "/root/.pex/unzipped/.bootstrap/pex/pex.py", 560)])
+    bazel = "/root/.cache/bazel/k8-fastbuild/bin/gnn/train.runfiles/"
+    trace.alloc(5, UNWIND + [py("update", bazel + "pip_optax/optax/_src/update.py", 40),
+                             py("train", bazel + "_main/gnn/train.py", 33)])
+    trace.write("scripts.json")
+
+
 conda()
 forwards()
 steps()
 backward()
 replaced()
+cells()
+lines()
+scripts()

@@ -5,7 +5,8 @@ import { count } from "./format";
 export function place(row: Row): string {
   const file = asText(row["file"]);
   const line = asNumber(row["line"]);
-  return file === "" || file === "??" ? "" : line > 0 ? `${file}:${line}` : file;
+  const more = asNumber(row["more_lines"]);
+  return file === "" || file === "??" ? "" : line > 0 ? `${file}:${line}${more > 0 ? ` and ${more} more` : ""}` : file;
 }
 
 // With the last two folders: enough to know the place by.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "answers/leaks/leaks_findings.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/growth/row_parts.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/select/at_moment.h"
 
@@ -64,8 +66,10 @@ Value ToValue(const Growth& growth) {
 Value ToValue(const Finding& finding) {
   Value::List rows;
   for (const FoundRow& row : finding.rows) {
-    rows.push_back(
-        Value::Object{{"name", row.name}, {"file", row.file}, {"line", LineValue(row.line)}});
+    rows.push_back(Value::Object{{"name", row.name},
+                                 {"file", row.file},
+                                 {"line", LineValue(row.line)},
+                                 {"device", CodeValue(row.device)}});
   }
   return Value::Object{{"code", ToCode(finding.code)},
                        {"shape", CodeValue(ToCode(finding.shape))},
@@ -86,6 +90,7 @@ Value ToValue(const std::optional<Reach>& reach) {
                        {"capacity", reach->capacity},
                        {"steps", reach->steps > 0 ? Value(reach->steps) : Value()},
                        {"maybe", reach->maybe},
+                       {"device", CodeValue(reach->device)},
                        {"rows_grow", reach->rows_grow}};
 }
 
@@ -182,17 +187,42 @@ std::string_view ToCode(StepMeasure measure) {
   return WordAt(kWords, measure);
 }
 
+std::string_view ToCode(StepsBy steps) {
+  constexpr std::array<std::string_view, 4> kWords{"part", "mark", "phase", "loop"};
+  return WordAt(kWords, steps);
+}
+
 void LeaksMaker::Add(const Selection& selection) {
   head_.Add(selection);
-  Tabulator rows(query_.by, space_);
-  rows.Add(MakeInput(selection));
-  query_.by = rows.by();
-  saturated_ = saturated_ || rows.saturated();
-  table_.Add({.name = head_.inputs.back().path,
-              .time = GetTime(selection),
-              .total = rows.total(),
-              .unknown = rows.unknown()},
-             rows.Rows(query_.sort));
+  Input input = MakeInput(selection);
+  Tabulator whole(query_.by, space_);
+  whole.Add(input);
+  query_.by = whole.by();
+  saturated_ = saturated_ || whole.saturated();
+  std::map<std::string, std::vector<Row>> rows;
+  const bool frames = query_.by.kind == By::Kind::kFrame;
+  if (query_.sort == SortBy::kCum || (!frames && query_.by.kind != By::Kind::kStack)) {
+    rows.emplace("", whole.Rows(query_.sort));
+  } else {
+    By by = query_.by;
+    if (frames && (by.granularity == Granularity::kFunction ||
+                   by.granularity == Granularity::kFileFunction)) {
+      row_of_line_.merge(RowsOfLines(selection.recording(), by.granularity, space_));
+      by.granularity = Granularity::kLine;
+    }
+    for (const DeviceSums& device :
+         SumByDevice(selection.view(), selection.choice(), selection.scale())) {
+      input.sums = &device.sums;
+      Tabulator of_device(by, space_);
+      of_device.Add(input);
+      rows.emplace(device.device, of_device.Rows(query_.sort));
+    }
+  }
+  table_.AddDevices({.name = head_.inputs.back().path,
+                     .time = GetTime(selection),
+                     .total = whole.total(),
+                     .unknown = whole.unknown()},
+                    std::move(rows));
 }
 
 Result<LeaksAnswer> LeaksMaker::Make() && {
@@ -205,7 +235,8 @@ Result<LeaksAnswer> LeaksMaker::Make() && {
                 "not all inputs say when they were taken, or all say the same time");
   }
   const InputOrder order = query_.order.value_or(times ? InputOrder::kTime : InputOrder::kName);
-  LeaksAnswer answer = LeaksOfSeries(table_.Finish(order, query_.sort), std::move(head_), query_);
+  LeaksAnswer answer =
+      LeaksOfSeries(table_.Finish(order, query_.sort, row_of_line_), std::move(head_), query_);
   answer.order = order;
   answer.saturated = saturated_;
   return answer;
@@ -231,6 +262,7 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
   LeaksAnswer answer = LeaksOfSeries(std::move(growth->series), std::move(head), query);
   answer.history = {.measure = growth->measure,
                     .mark = std::move(growth->mark),
+                    .source = growth->source,
                     .by_time = query.steps.by_time,
                     .devices = growth->devices,
                     .merged = growth->merged,
@@ -273,7 +305,8 @@ std::vector<NamedValue> MakeFigures(const LeaksAnswer& answer) {
           {"points", ToList(answer.points)},
           {"order", order},
           {"measure", measure},
-          {"step_mark", answer.history ? CodeValue(answer.history->mark) : Value()}};
+          {"step_mark", answer.history ? CodeValue(answer.history->mark) : Value()},
+          {"steps_by", answer.history ? Value(ToCode(answer.history->source)) : Value()}};
 }
 
 AnswerView MakeView(const LeaksAnswer& answer) {

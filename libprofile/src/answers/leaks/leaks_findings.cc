@@ -30,7 +30,7 @@ class Finder {
     if (series_.whole.steps == 1) {
       // Also when nothing grew.
       findings_.push_back(
-          Of(FindingCode::kOneStep, [](const Growth& growth) { return growth.grew > 0; }));
+          Of(FindingCode::kOneStep, [](const GrowthRow& row) { return row.growth.grew > 0; }));
     } else {
       if (series_.one_iteration) {
         OneIteration();
@@ -42,8 +42,8 @@ class Finder {
       std::move(given_back_.begin(), given_back_.end(), std::back_inserter(findings_));
       InPart();
     }
-    Add(Of(FindingCode::kConstant, [](const Growth& growth) {
-      return growth.kind == GrowthKind::kConstant && growth.last != 0;
+    Add(Of(FindingCode::kConstant, [](const GrowthRow& row) {
+      return row.growth.kind == GrowthKind::kConstant && row.growth.last != 0;
     }));
     return std::move(findings_);
   }
@@ -54,10 +54,14 @@ class Finder {
     Finding finding{.code = code};
     std::vector<std::int64_t> values(series_.points.size(), 0);
     for (const GrowthRow& row : series_.rows) {
-      if (!accepts(row.growth)) {
+      if (!accepts(row)) {
         continue;
       }
-      finding.rows.push_back({.name = row.name, .file = row.file, .line = row.line});
+      finding.rows.push_back({.name = row.name,
+                              .file = row.file,
+                              .line = row.line,
+                              .more_lines = row.more_lines,
+                              .device = row.device});
       finding.chance = std::max(finding.chance, row.growth.chance);
       if (cum_ && finding.rows.size() > 1) {
         continue;  // the first holds the others, or stands for them
@@ -81,19 +85,12 @@ class Finder {
 
   void GoingOn(FindingCode code, GrowthEvidence evidence) {
     for (const GrowthShape shape : kShapes) {
-      std::vector<std::int64_t> sums;
-      Finding finding = Of(
-          code,
-          [=](const Growth& growth) {
-            return growth.evidence == evidence && GetShape(growth) == shape;
-          },
-          &sums);
+      const auto accepts = [=](const GrowthRow& row) {
+        return row.growth.evidence == evidence && GetShape(row.growth) == shape;
+      };
+      Finding finding =
+          code == FindingCode::kFreed ? Of(code, accepts) : Split(code, shape, accepts);
       finding.shape = shape;
-      if (code != FindingCode::kFreed && GivenBack(finding, sums)) {
-        finding.code = FindingCode::kGivenBack;
-        given_back_.push_back(std::move(finding));
-        continue;
-      }
       if (code == FindingCode::kMaybe) {
         AddDoubt(finding);
       }
@@ -101,17 +98,53 @@ class Finder {
     }
   }
 
+  // The rows that are not given back on their device; the others are a finding of their own.
+  template <class Predicate>
+  Finding Split(FindingCode code, GrowthShape shape, Predicate accepts) {
+    std::vector<SharedText> given;
+    std::vector<SharedText> devices{{}};
+    for (const GrowthDevice& device : series_.devices) {
+      devices.push_back(device.name);
+    }
+    const auto is_given = [&given](const GrowthRow& row) {
+      return std::find(given.begin(), given.end(), row.device) != given.end();
+    };
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const std::vector<std::int64_t> totals = i == 0 ? Totals() : series_.devices[i - 1].totals;
+      std::vector<std::int64_t> sums;
+      Finding back = Of(
+          FindingCode::kGivenBack,
+          [&](const GrowthRow& row) { return row.device == devices[i] && accepts(row); }, &sums);
+      if (GivenBack(back, sums, totals)) {
+        back.shape = shape;
+        back.least = *std::min_element(totals.begin(), totals.end());
+        back.most = *std::max_element(totals.begin(), totals.end());
+        given_back_.push_back(std::move(back));
+        given.push_back(devices[i]);
+      }
+    }
+    return Of(code, [&](const GrowthRow& row) { return accepts(row) && !is_given(row); });
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> Totals() const {
+    std::vector<std::int64_t> totals;
+    for (const GrowthPoint& point : series_.points) {
+      totals.push_back(point.total);
+    }
+    return totals;
+  }
+
   // All other rows together shrink by about what these rows gain: between four fifths and one and a
   // half times that. Where they fall by more, the total is not flat.
-  [[nodiscard]] bool GivenBack(const Finding& finding,
-                               const std::vector<std::int64_t>& sums) const {
+  [[nodiscard]] static bool GivenBack(const Finding& finding, const std::vector<std::int64_t>& sums,
+                                      const std::vector<std::int64_t>& totals) {
     const std::int64_t gain = finding.sum.delta();
     if (finding.rows.empty() || gain <= 0) {
       return false;
     }
     std::vector<std::int64_t> others;
-    for (std::size_t i = 0; i < series_.points.size(); ++i) {
-      others.push_back(SaturatingSubtract(series_.points[i].total, sums[i]));
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+      others.push_back(SaturatingSubtract(totals[i], sums[i]));
     }
     const Growth rest = JudgeGrowth(others);
     const bool falls = rest.kind == GrowthKind::kShrinking || rest.detail == GrowthDetail::kFalling;
@@ -120,15 +153,10 @@ class Finder {
   }
 
   void OneIteration() {
-    std::vector<std::int64_t> sums;
-    Finding finding = Of(
-        FindingCode::kOneIteration,
-        [](const Growth& growth) { return growth.evidence == GrowthEvidence::kWeak; }, &sums);
-    if (GivenBack(finding, sums)) {
-      finding.code = FindingCode::kGivenBack;
-    } else {
-      finding.phase = GetPhase(finding);
-    }
+    Finding finding =
+        Split(FindingCode::kOneIteration, GrowthShape::kNone,
+              [](const GrowthRow& row) { return row.growth.evidence == GrowthEvidence::kWeak; });
+    finding.phase = GetPhase(finding);
     Add(std::move(finding));
   }
 
@@ -170,7 +198,7 @@ class Finder {
   // Growth in a part of the steps only.
   void InPart() {
     const auto with = [](GrowthDetail detail) {
-      return [detail](const Growth& growth) { return growth.detail == detail; };
+      return [detail](const GrowthRow& row) { return row.growth.detail == detail; };
     };
     Add(Of(FindingCode::kLate, with(GrowthDetail::kLate)));
     Jumps(FindingCode::kLastJump, true);
@@ -180,7 +208,8 @@ class Finder {
 
   void Jumps(FindingCode code, bool at_last) {
     std::optional<std::size_t> step;
-    Finding finding = Of(code, [&step, at_last](const Growth& growth) {
+    Finding finding = Of(code, [&step, at_last](const GrowthRow& row) {
+      const Growth& growth = row.growth;
       const bool wanted =
           growth.detail == GrowthDetail::kOnce && (growth.last_rise == growth.steps) == at_last;
       if (wanted) {
@@ -217,15 +246,8 @@ std::int64_t StepsUntil(std::int64_t more, std::int64_t step, std::int64_t accel
   return high;
 }
 
-}  // namespace
-
-std::vector<Finding> CollectFindings(const GrowthSeries& series, bool cum) {
-  return Finder(series, cum).Run();
-}
-
-Reach ComputeReach(const GrowthSeries& series, std::int64_t capacity) {
-  const Growth& whole = series.whole;
-  Reach reach{.capacity = capacity};
+Reach ReachOf(const GrowthSeries& series, const Growth& whole, std::int64_t capacity) {
+  Reach reach{.capacity = capacity, .whole = whole};
   if (whole.last >= capacity) {
     reach.code = ReachCode::kReached;
     return reach;
@@ -251,6 +273,38 @@ Reach ComputeReach(const GrowthSeries& series, std::int64_t capacity) {
     reach.steps = StepsUntil(more, whole.slope, 0);
   }
   return reach;
+}
+
+// Which of two comes first.
+bool IsSooner(const Reach& a, const Reach& b) {
+  const auto rank = [](const Reach& reach) {
+    return reach.code == ReachCode::kReached ? 0
+           : reach.steps > 0                 ? 1
+           : reach.code == ReachCode::kNever ? 2
+                                             : 3;
+  };
+  return std::pair(rank(a), a.steps) < std::pair(rank(b), b.steps);
+}
+
+}  // namespace
+
+std::vector<Finding> CollectFindings(const GrowthSeries& series, bool cum) {
+  return Finder(series, cum).Run();
+}
+
+Reach ComputeReach(const GrowthSeries& series, std::int64_t capacity) {
+  if (series.devices.empty()) {
+    return ReachOf(series, series.whole, capacity);
+  }
+  Reach first;
+  for (const GrowthDevice& device : series.devices) {
+    Reach reach = ReachOf(series, device.whole, capacity);
+    reach.device = device.name;
+    if (first.device.empty() || IsSooner(reach, first)) {
+      first = std::move(reach);
+    }
+  }
+  return first;
 }
 
 }  // namespace memtool

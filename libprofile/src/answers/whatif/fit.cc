@@ -148,14 +148,18 @@ const FittedProgram& LeastTrusted(const Programs& programs) {
   return *worst->second;
 }
 
-// What a law's row is called: that of the group of its stack.
+// What a law's row is called: that of the group of its stack, and of its lines the one that holds
+// most.
 class LawRows {
  public:
-  explicit LawRows(const AllocationGroups& groups) : groups_(groups) {}
+  LawRows(const AllocationGroups& groups, const AllocationGroups& lines)
+      : groups_(groups), lines_(lines) {}
 
   void Add(const whatif::FitRow& part) {
-    const std::uint32_t group = GetGroup(part.stack);
+    const std::uint32_t group = GetGroup(groups_, part.stack);
     FitLawRow& row = rows_[{group, part.law}];
+    std::int64_t& of_line = of_lines_[{group, part.law}][GetGroup(lines_, part.stack)];
+    of_line = SaturatingAdd(of_line, part.bytes);
     if (row.name.empty()) {
       row.law = part.law;
       NameGroup(group, row);
@@ -171,6 +175,13 @@ class LawRows {
     std::vector<FitLawRow> rows;
     rows.reserve(rows_.size());
     for (auto& [key, row] : rows_) {
+      const auto& lines = of_lines_.at(key);
+      const auto most =
+          std::max_element(lines.begin(), lines.end(),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+      if (row.line == 0 && most->first != AllocationGroups::kRest && !row.file.empty()) {
+        row.line = lines_.names[most->first].line;
+      }
       row.share = live > 0 ? Ratio(row.bytes, live) : 0;
       rows.push_back(std::move(row));
     }
@@ -182,10 +193,9 @@ class LawRows {
   }
 
  private:
-  [[nodiscard]] std::uint32_t GetGroup(StackId stack) const {
-    return stack.valid() && stack.value() < groups_.of_stack.size()
-               ? groups_.of_stack[stack.value()]
-               : AllocationGroups::kRest;
+  [[nodiscard]] static std::uint32_t GetGroup(const AllocationGroups& groups, StackId stack) {
+    return stack.valid() && stack.value() < groups.of_stack.size() ? groups.of_stack[stack.value()]
+                                                                   : AllocationGroups::kRest;
   }
   void NameGroup(std::uint32_t group, FitLawRow& row) const {
     if (group == AllocationGroups::kRest) {
@@ -199,7 +209,9 @@ class LawRows {
   }
 
   const AllocationGroups& groups_;
+  const AllocationGroups& lines_;
   std::map<std::pair<std::uint32_t, whatif::Law>, FitLawRow> rows_;
+  std::map<std::pair<std::uint32_t, whatif::Law>, std::map<std::uint32_t, std::int64_t>> of_lines_;
 };
 
 // Fills an answer: the gate, and where that accepts, the predictions.
@@ -319,11 +331,13 @@ class FitWork {
         inputs_.begin());
     auto groups = GroupAllocations(selections[scaled].view(), query_.by);
     MEMTOOL_TRY(groups);
+    auto lines = GroupAllocations(selections[scaled].view(), {.granularity = Granularity::kLine});
+    MEMTOOL_TRY(lines);
     const whatif::FitPeak peak = program.PeakAt(x);
     answer_.rows_at = x;
     answer_.rows_from = program.near().x;
     answer_.rows_peak = peak.live;
-    LawRows rows(*groups);
+    LawRows rows(*groups, *lines);
     for (const whatif::FitRow& part : peak.rows) {
       rows.Add(part);
     }

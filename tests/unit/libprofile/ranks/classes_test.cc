@@ -134,17 +134,43 @@ TEST(ClassifyRanks, TakesAHundredthOfTheLargerTotal) {
   }
 }
 
-// What differs in more than the one row is not "like the others, but for a leak".
-TEST(ClassifyRanks, TakesAnotherProgramForNoOutlier) {
+// What differs in more than the one row is not "like the others, but for a leak", unless nearly all
+// others are alike.
+TEST(ClassifyRanks, TakesOneOfFewAlikeForNoOutlier) {
   for (const std::int64_t other : {64 * kMiB, 65 * kMiB}) {
     Job job;
-    job.AddMany(16, 4);
+    job.AddMany(8, 4);
+    job.AddMany(8, 3);
     job.rows(3)[1].bytes -= other;
     job.rows(3).push_back({kLeak, kGiB});
     const RankClasses found = job.Classes();
     EXPECT_EQ(found.outliers.size(), other == 64 * kMiB ? 1 : 0);
-    EXPECT_EQ(found.classes.size(), other == 64 * kMiB ? 1 : 2);
+    EXPECT_EQ(found.classes.size(), other == 64 * kMiB ? 2 : 3);
   }
+}
+
+TEST(ClassifyRanks, TakesOneThatHoldsMoreThanAllOthersForAnOutlier) {
+  for (const std::size_t rank : {0U, 7U, 14U}) {
+    Job job;
+    job.AddMany(15, 4);
+    for (std::size_t row = 0; row < 3; ++row) {
+      job.rows(rank)[row].bytes += 194 * kMiB;
+    }
+    const RankClasses found = job.Classes();
+    ASSERT_EQ(found.outliers.size(), 1) << rank;
+    EXPECT_EQ(found.outliers[0].row, rank);
+    EXPECT_EQ(found.outliers[0].above, 582 * kMiB);
+    EXPECT_EQ(found.classes.size(), 1);
+  }
+}
+
+// Which program a rank runs, its rows say.
+TEST(ClassifyRanks, TakesAnotherProgramForNoOutlier) {
+  Job job;
+  job.AddMany(16, 4);
+  job.rows(3) = {{kLeak, 9 * kGiB}};
+  EXPECT_TRUE(job.Classes().outliers.empty());
+  EXPECT_EQ(job.Classes().classes.size(), 2);
 }
 
 // Rows that change places make another class although totals are equal.

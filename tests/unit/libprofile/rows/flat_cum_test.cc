@@ -1,8 +1,13 @@
 #include "memtool/profile/rows/flat_cum.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "memtool/profile/rows/table.h"
+#include "memtool/profile/select/stack_sums.h"
+#include "memtool/profile/select/value_choice.h"
+#include "memtool/profile/select/view.h"
 #include "support/make_profile.h"
 
 namespace memtool {
@@ -11,6 +16,26 @@ namespace {
 using test::ProfileMaker;
 using test::Top;
 using testing::ElementsAre;
+
+std::vector<std::string> Texts(const Tabulator& table) {
+  std::vector<std::string> texts;
+  for (const Row& row : table.Rows(SortBy::kFlat)) {
+    texts.push_back(fmt::format("{} {}:{}", row.name.view(), row.file.view(), row.line) +
+                    (row.more_lines > 0 ? fmt::format(" and {}", row.more_lines) : ""));
+  }
+  return texts;
+}
+
+std::vector<std::string> PlacesOf(const Recording& recording) {
+  const Filter filter = *Filter::Compile(test::AllFrames());
+  const View view(recording, filter);
+  const ValueChoice choice = *ChooseValue(recording, "");
+  const StackSums sums = SumByStack(view, choice);
+  NodeSpace space;
+  Tabulator table(*ParseBy("filefunction"), space);
+  table.Add({.view = &view, .sums = &sums, .choice = &choice, .name = "x"});
+  return Texts(table);
+}
 
 TEST(FlatCum, CountsRecursionOnce) {
   const Recording recording =
@@ -37,6 +62,47 @@ TEST(FlatCum, SplitsRowsByGranularity) {
   EXPECT_THAT(Top(recording, "line"),
               ElementsAre("load 10 10", "load 4 4", "load 1 1", "main 0 14", "main 0 1"));
   EXPECT_THAT(Top(recording, "file"), ElementsAre("a.py 11 11", "b.py 4 4", "m.py 0 15"));
+}
+
+// Code in no function is a row per line; other rows say how many lines they have.
+TEST(FlatCum, SplitsScriptsAndCellsByLine) {
+  const Recording recording = ProfileMaker()
+                                  .Sample("<module>@script.py:8", {1, 10})
+                                  .Sample("<module>@script.py:11", {1, 12})
+                                  .Sample("<module>@script.py:20;load@a.py:2", {1, 3})
+                                  .Sample("<module>@script.py:20;load@a.py:4", {1, 5})
+                                  .Sample("<cell line: 1>@<ipython-input-3-ab>:2", {1, 2})
+                                  .Sample("<cell line: 1>@<ipython-input-3-ab>:5", {1, 1})
+                                  .Finish();
+  EXPECT_THAT(Top(recording, "filefunction"),
+              ElementsAre("<module> 12 12", "<module> 10 10", "load 8 8", "<cell line: 1> 2 2",
+                          "<cell line: 1> 1 1", "<module> 0 8"));
+  EXPECT_THAT(Top(recording, "function"),
+              ElementsAre("<module> 22 30", "load 8 8", "<cell line: 1> 3 3"));
+  EXPECT_THAT(PlacesOf(recording),
+              ElementsAre("<module> script.py:11", "<module> script.py:8", "load a.py:4 and 1",
+                          "<cell line: 1> <ipython-input-3-ab>:2",
+                          "<cell line: 1> <ipython-input-3-ab>:5", "<module> script.py:20"));
+}
+
+// Lines are the same ones in every input, and one that only passes memory on is placed by that.
+TEST(FlatCum, PlacesRowsOfSeveralInputsByTheirSums) {
+  const Recording one = ProfileMaker()
+                            .Sample("main@m.py:3;f@a.py:1", {1, 10})
+                            .Sample("main@m.py:4;f@a.py:2", {1, 7})
+                            .Finish();
+  const Recording two =
+      ProfileMaker().Sample("main@m.py:4;f@a.py:2", {1, 7}).Sample("main@m.py:5", {1, 0}).Finish();
+  NodeSpace space;
+  Tabulator table(*ParseBy("filefunction"), space);
+  const Filter filter = *Filter::Compile(test::AllFrames());
+  for (const Recording* recording : {&one, &two}) {
+    const View view(*recording, filter);
+    const ValueChoice choice = *ChooseValue(*recording, "");
+    const StackSums sums = SumByStack(view, choice);
+    table.Add({.view = &view, .sums = &sums, .choice = &choice, .name = "x"});
+  }
+  EXPECT_THAT(Texts(table), ElementsAre("f a.py:2 and 1", "main m.py:4 and 1"));
 }
 
 TEST(FlatCum, KeepsSamplesWithoutStackAndWithoutSymbol) {

@@ -128,13 +128,14 @@ inline constexpr auto kBucketFields = Fields<BucketRow>({
        for (const BucketEntry& entry : row.entries) {
          entries.push_back(Value::Object{{"name", entry.name},
                                          {"file", entry.file},
+                                         {"line", LineValue(entry.line)},
                                          {"bytes", entry.sum.bytes},
                                          {"count", entry.sum.count}});
        }
        return Value(std::move(entries));
      },
      "the largest rows in it", kPlain,
-     "{name: string, file: string, bytes: integer, count: integer}[]"},
+     "{name: string, file: string, line: integer|null, bytes: integer, count: integer}[]"},
 });
 
 AnswerView MakeView(const BucketsAnswer& answer);

@@ -59,7 +59,9 @@ enum class Doubt : std::uint8_t { kNone, kFewRises, kFewPoints, kChance };
 struct FoundRow {
   SharedText name;
   SharedText file;
-  std::int64_t line = 0;  // 0 = none
+  std::int64_t line = 0;        // 0 = none
+  std::int64_t more_lines = 0;  // of the row, that hold something
+  SharedText device;            // GrowthRow::device
 };
 
 // The part of an iteration that most of a group's growth belongs to, judged by who allocates.
@@ -79,6 +81,9 @@ struct Finding {
   Phase phase = Phase::kUnknown;  // of kOneIteration
   // For jumps: the step (1 …) at which all jump; 0 = at different ones.
   std::size_t step = 0;
+  // Of kGivenBack: the totals that stay between these.
+  std::int64_t least = 0;
+  std::int64_t most = 0;
 };
 
 enum class ReachCode : std::uint8_t {
@@ -91,19 +96,22 @@ enum class ReachCode : std::uint8_t {
 };
 
 // When the sum of all rows reaches a capacity. The sum counts, because one row may shrink while
-// another grows.
+// another grows. Of several devices, the first that does.
 struct Reach {
   ReachCode code = ReachCode::kNotGrowing;
   std::int64_t capacity = 0;
   std::int64_t steps = 0;
   bool maybe = false;      // the evidence for growth is weak
   bool rows_grow = false;  // with kNotGrowing: some rows grow, others shrink or vary
+  SharedText device;       // of several
+  Growth whole;            // of the sum
 };
 
 // Where the points are steps of one history.
 struct SteppedHistory {
   StepMeasure measure = StepMeasure::kEnd;
-  std::string mark;  // whose marks the steps are; empty = equal parts
+  std::string mark;  // whose marks the steps are
+  StepsBy source = StepsBy::kParts;
   bool by_time = false;
   std::size_t devices = 0;
   std::size_t merged = 1;      // steps per point
@@ -129,6 +137,8 @@ struct LeaksAnswer {
   bool saturated = false;
 
   [[nodiscard]] bool bytes() const { return head.unit == "bytes"; }
+  // The points are parts of a history, as no steps are known.
+  [[nodiscard]] bool in_parts() const { return history && history->source == StepsBy::kParts; }
 };
 
 // Names in JSON; empty for kNone and kUnknown.
@@ -142,6 +152,7 @@ std::string_view ToCode(Phase phase);
 std::string_view ToCode(ReachCode code);
 std::string_view ToCode(InputOrder order);
 std::string_view ToCode(StepMeasure measure);
+std::string_view ToCode(StepsBy steps);
 inline Value CodeValue(std::string_view code) {
   return code.empty() ? Value() : Value(code);
 }
@@ -167,9 +178,13 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
     {"file", "PLACE", Unit::kText, &GrowthRow::file, "the file that the name is in",
      Drop(1) | kPath},
     {"line", "", Unit::kOrdinal, [](const GrowthRow& row) { return LineValue(row.line); },
-     "the line in that file"},
+     "the line in that file that grows most"},
+    {"more_lines", "", Unit::kCount, &GrowthRow::more_lines,
+     "other lines of the row that hold something", kPlain, "natural"},
     {"via", "VIA", Unit::kText, &GrowthRow::via,
      "the call into a framework under which frames are hidden", Drop(9)},
+    {"device", "DEVICE", Unit::kText, [](const GrowthRow& row) { return CodeValue(row.device); },
+     "of several devices, the only one that moves the row", Drop(2), "string|null"},
     {"kind", "KIND", Unit::kText,
      [](const GrowthRow& row) { return CodeValue(ToCode(row.growth.kind)); }, "how it grows",
      Drop(2) | kFixed, R"("constant"|"steady"|"stepwise"|"shrinking"|"noisy")"},
@@ -242,6 +257,7 @@ class LeaksMaker {
   AnswerHead head_{.question = "leaks"};
   NodeSpace space_;
   GrowthTable table_;
+  KeyMap<NodeId, NodeId> row_of_line_;
   bool saturated_ = false;
 };
 

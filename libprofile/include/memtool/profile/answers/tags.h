@@ -33,7 +33,8 @@ AnswerView MakeView(const TagsAnswer& answer);
 // Adds up any number of inputs, one after the other.
 class TagsMaker {
  public:
-  void Add(const Selection& selection);
+  // `process`: a name for the one that wrote the input, where several did (TextOfProcess).
+  void Add(const Selection& selection, std::string_view process = {});
   TagsAnswer Make() &&;
 
  private:

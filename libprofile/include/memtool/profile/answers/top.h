@@ -26,8 +26,9 @@ struct TopQuery {
 struct TopRow {
   SharedText name;
   SharedText file;
-  std::int64_t line = 0;  // 0 = none
-  std::int64_t flat = 0;  // a difference where a base was subtracted
+  std::int64_t line = 0;        // 0 = none
+  std::int64_t more_lines = 0;  // Place::more
+  std::int64_t flat = 0;        // a difference where a base was subtracted
   std::int64_t cum = 0;
   SharedText via;  // the call into a framework, when frames were hidden
   std::int64_t unknown = 0;
@@ -72,7 +73,9 @@ inline constexpr auto kTopFields = Fields<TopRow>({
      "the function, or whatever else --by makes rows of"},
     {"file", "PLACE", Unit::kText, &TopRow::file, "the file that the name is in", Drop(1) | kPath},
     {"line", "", Unit::kOrdinal, [](const TopRow& row) { return LineValue(row.line); },
-     "the line in that file"},
+     "the line in that file that holds most"},
+    {"more_lines", "", Unit::kCount, &TopRow::more_lines,
+     "other lines of the row that hold something", kPlain, "natural"},
     {"via", "VIA", Unit::kText, &TopRow::via,
      "the call into a framework under which frames are hidden", Drop(6)},
     {"unknown", "", Unit::kCount, &TopRow::unknown,

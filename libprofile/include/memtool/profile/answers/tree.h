@@ -35,7 +35,8 @@ struct TreeRow {
   std::string_view node;                 // the function that the block is about
   std::string_view name;                 // of the row; a file or module where that is the node
   std::string_view file;
-  std::int64_t line = 0;  // 0 = none
+  std::int64_t line = 0;        // 0 = none
+  std::int64_t more_lines = 0;  // Place::more
 };
 
 // Makes rows from a graph, one by one: an edge is a row of two blocks, too many to hold with names.
@@ -98,6 +99,10 @@ inline constexpr auto kTreeFields = Fields<TreeRow>({
      "the caller, the function, or the callee"},
     {"file", "PLACE", Unit::kText, [](const TreeRow& row) { return Value(row.file); },
      "the file that the name is in", Drop(1) | kPath},
+    {"line", "", Unit::kOrdinal, [](const TreeRow& row) { return LineValue(row.line); },
+     "the line in that file that holds most"},
+    {"more_lines", "", Unit::kCount, &TreeRow::more_lines,
+     "other lines of the row that hold something", kPlain, "natural"},
 });
 
 // Its blocks were chosen whole: no limit cuts rows.

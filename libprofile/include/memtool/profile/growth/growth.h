@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/rows/table.h"
@@ -115,11 +118,15 @@ inline constexpr std::size_t kMaxPoints = 1U << 20U;
 Growth JudgeGrowth(std::span<const std::int64_t> series,
                    const std::optional<Retained>& retained = {});
 
+struct RowPart;  // row_parts.h
+
 struct GrowthRow {
   SharedText name;
-  SharedText file;        // empty where a row has no place
-  std::int64_t line = 0;  // 0 likewise
+  SharedText file;              // empty where a row has no place
+  std::int64_t line = 0;        // 0 likewise
+  std::int64_t more_lines = 0;  // Place::more
   SharedText via;
+  SharedText device;                  // the only one that moves it; empty: all do, or there is one
   std::vector<std::int64_t> series;   // one value per point
   std::vector<std::int64_t> unknown;  // allocations of unknown size, per point
   Growth growth;
@@ -134,11 +141,19 @@ struct GrowthPoint {
   std::int64_t unknown = 0;
 };
 
+// One device of several.
+struct GrowthDevice {
+  SharedText name;
+  std::vector<std::int64_t> totals;  // per point
+  Growth whole;                      // of these
+};
+
 struct GrowthSeries {
   std::vector<GrowthPoint> points;
-  std::vector<GrowthRow> rows;  // growth that goes on first, then by slope; ties by name
-  Growth whole;                 // of the points' totals; keeps what its rows keep
-  std::size_t noisy = 0;        // rows that rise and fall
+  std::vector<GrowthDevice> devices;  // empty where there is one
+  std::vector<GrowthRow> rows;        // growth that goes on first, then by slope; ties by name
+  Growth whole;                       // of the points' totals; keeps what its rows keep
+  std::size_t noisy = 0;              // rows that rise and fall
   // The points are parts of a history in which nothing shows three iterations or more: as far as
   // is known, any rise is within one iteration, and evidence is weak at most.
   bool one_iteration = false;
@@ -157,18 +172,30 @@ enum class InputOrder : std::uint8_t {
 class GrowthTable {
  public:
   // `rows`: of a Tabulator over the NodeSpace that all inputs share.
-  void Add(GrowthPoint point, std::vector<Row> rows);
+  void Add(GrowthPoint point, std::vector<Row> rows) {
+    std::map<std::string, std::vector<Row>> of_all;
+    of_all.emplace("", std::move(rows));
+    AddDevices(std::move(point), std::move(of_all));
+  }
+  // The same of each device.
+  void AddDevices(GrowthPoint point, std::map<std::string, std::vector<Row>> rows);
   [[nodiscard]] std::size_t size() const { return inputs_.size(); }
   // True when every input has a time and they are not all the same.
   [[nodiscard]] bool HasTimes() const;
   // The series in that order, judged; the table is empty afterwards. `sort`: whether values are
-  // flat or cumulative; flat ones sum to the points' totals.
-  GrowthSeries Finish(InputOrder order, SortBy sort);
+  // flat or cumulative; flat ones sum to the points' totals. `row_of_line`: where rows were added
+  // line by line, which row each belongs to (JoinParts).
+  GrowthSeries Finish(InputOrder order, SortBy sort,
+                      const KeyMap<NodeId, NodeId>& row_of_line = {});
 
  private:
+  [[nodiscard]] std::vector<SharedText> Devices() const;
+  std::vector<RowPart> TakeParts(SortBy sort, std::span<const SharedText> devices,
+                                 const KeyMap<NodeId, NodeId>& row_of_line);
+
   struct OneInput {
     GrowthPoint point;
-    std::vector<Row> rows;
+    std::map<std::string, std::vector<Row>> rows;  // by device
   };
   std::vector<OneInput> inputs_;
 };

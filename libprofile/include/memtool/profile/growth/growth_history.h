@@ -1,7 +1,7 @@
 // Growth over the steps of one history: where its steps are, and what each row held in them.
 //
 // What "held in a step" means decides what is found:
-// * at the end of a step: right when steps are the program's own (profiler steps, optimizer steps),
+// * at the end of a step: right when steps are the program's own (by marks, phases or loops),
 //   because every step ends in the same state;
 // * the lowest inside a step: right for equal parts, which begin anywhere within the program's
 //   iterations. The lowest does not include what an iteration frees again; what leaks raises it;
@@ -25,15 +25,19 @@ namespace memtool {
 
 enum class StepMeasure : std::uint8_t { kEnd, kLow, kRetained };
 
+// What the steps are: equal parts, or the program's own.
+enum class StepsBy : std::uint8_t { kParts, kMarks, kPhases, kLoops };
+
 struct StepOptions {
   // Marks of this name are the steps, numbers after '#' aside. Empty = ProfilerStep, or else
-  // Optimizer.step, when there are at least three of them; or else equal parts.
+  // Optimizer.step, when there are at least three of them; or else what FindSteps finds, likewise;
+  // or else equal parts.
   std::string mark;
   std::size_t parts = 0;  // equal parts instead of marks; 0 = marks if there are any
   bool by_time = false;   // parts of equal time instead of equal event counts
   MomentRange range{};
   std::string device;                  // empty = all of GetTraces
-  std::optional<StepMeasure> measure;  // none = end for marks, low for parts
+  std::optional<StepMeasure> measure;  // none = low for parts, else end
 };
 
 inline constexpr std::size_t kDefaultParts = 10;
@@ -45,7 +49,8 @@ struct HistoryGrowth {
   // Except with StepMeasure::kLow, rows sum to the points' totals. Lows do not: rows are low at
   // different times, and the totals are the lows of the whole.
   GrowthSeries series;
-  std::string mark;  // whose marks the steps are; empty for equal parts
+  std::string mark;  // whose marks the steps are
+  StepsBy source = StepsBy::kParts;
   StepMeasure measure = StepMeasure::kEnd;
   std::size_t devices = 0;
   std::size_t merged = 1;  // steps per point, where there are more than kMaxParts

@@ -18,9 +18,9 @@ namespace memtool {
 struct AllocationGroups {
   struct Name {
     SharedText name;
-    SharedText file;  // empty where a group has no place
-    std::int64_t line = 0;
-    NodeId node{};  // of groups of frames
+    SharedText file;        // empty where a group has no place
+    std::int64_t line = 0;  // 0 where name and file say it all
+    NodeId node{};          // of groups of frames
   };
   std::vector<Name> names;               // per group; allocations in no group are the rest
   std::vector<std::uint32_t> of_stack;   // StackId → group

@@ -17,6 +17,10 @@ std::string LabelText(const Recording& recording, const Label& label);
 // Joins the values of one label key for a label frame or a row: "cuda:0", "4096 bytes".
 std::string LabelValues(const Recording& recording, LabelSetId labels, std::string_view key);
 
+// What a label's text is among those of several processes, which may each have a "cuda:0": with the
+// name of the process, unless it says which one it is ("TPU_4(process=1,…)").
+std::string TextOfProcess(std::string_view key, std::string_view text, std::string_view process);
+
 // The row of what has no stack.
 inline constexpr std::string_view kNoStack = "(no stack)";
 // The row of what was allocated before the first event, by an unknown caller.

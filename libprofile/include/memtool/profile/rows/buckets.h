@@ -41,6 +41,7 @@ struct BucketSum {
 struct BucketEntry {
   SharedText name;
   SharedText file;
+  std::int64_t line = 0;  // of code in no function; else 0
   BucketSum sum;
 };
 
@@ -100,10 +101,7 @@ class BucketTable {
     std::uint32_t entry = 0;  // row of entries_
     friend bool operator==(const Key&, const Key&) = default;
   };
-  struct Entry {  // texts of space_
-    StringId name;
-    StringId file;
-  };
+  using Entry = std::tuple<StringId, StringId, std::int64_t>;  // name, file, line: of space_
   // What one axis makes of a set of words: categories, ascending, and the first word of each.
   struct Hit {
     std::uint32_t category = 0;
@@ -121,7 +119,8 @@ class BucketTable {
   class InputRows;
   [[nodiscard]] std::optional<Explanation> MakeExplanation(std::size_t axis, std::uint32_t words,
                                                            std::uint32_t word) const;
-  std::uint32_t InternEntry(StringId name, StringId file);
+  std::uint32_t InternEntry(const Entry& entry);
+  [[nodiscard]] StringId NameOf(std::uint32_t entry) const { return std::get<0>(entries_[entry]); }
   std::uint32_t InternWords(std::span<const std::uint32_t> words);
 
   const Keywords& keywords_;
@@ -129,7 +128,7 @@ class BucketTable {
   NodeSpace& space_;
   bool explaining_ = false;
   std::vector<Entry> entries_;
-  RowMap entry_index_;  // name and file → row of entries_
+  KeyMap<Entry, std::uint32_t> entry_index_;  // → row of entries_
   std::vector<std::vector<std::uint32_t>> word_sets_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> word_index_;
   std::vector<std::pair<Key, BucketSum>> sums_;

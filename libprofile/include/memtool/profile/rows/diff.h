@@ -18,6 +18,7 @@ struct DiffRow {
   SharedText name;
   SharedText file;
   std::int64_t line = 0;
+  std::int64_t more_lines = 0;  // Place::more
   SharedText via;
   NodeValue base;
   NodeValue now;

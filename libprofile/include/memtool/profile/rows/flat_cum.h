@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/node_space.h"
@@ -46,10 +48,11 @@ class NodeWalker {
   VisibleStack visible_;
 };
 
-// The place shown for a row that stands for several: the one with the most bytes.
+// The place shown for a row that stands for several lines: the one with the most bytes.
 struct Place {
   SharedText file;
   std::int64_t line = 0;
+  std::int64_t more = 0;  // other lines that hold something
 };
 
 class FlatCum {
@@ -68,25 +71,30 @@ class FlatCum {
   [[nodiscard]] std::int64_t total() const { return total_; }
   [[nodiscard]] std::int64_t unknown() const { return unknown_; }
 
-  [[nodiscard]] Place GetPlace(NodeId node) const;
+  // Per node. What the row itself holds decides; one that only passes memory on is placed by what
+  // passes.
+  [[nodiscard]] std::vector<Place> Places() const;
   // Per node: the heaviest call into a framework below its code, or none.
   [[nodiscard]] std::vector<NodeId> Vias() const;
 
  private:
-  struct Best {
-    std::int64_t weight = -1;
-    Place place;
+  // A line of a node, the same in all inputs.
+  using LineKey = std::tuple<NodeId, StringId, std::int64_t>;
+  struct LineValue {
+    std::int64_t flat = 0;  // Σ|flat|
+    std::int64_t cum = 0;
+    bool seen = false;
   };
   void Grow();
   void AddStack(const NodeStack& stack, const StackSum& sum);
-  void KeepPlaces(const Recording& recording, std::span<const NodeId> of_line,
-                  std::span<const std::int64_t> weight);
+  void KeepLines(const Recording& recording, std::span<const NodeId> of_line,
+                 std::span<const LineValue> values);
 
   NodeSpace& space_;
   std::vector<NodeValue> values_;
   std::vector<std::uint32_t> last_seen_;  // per node: the last stack that was counted for cum
   std::uint32_t epoch_ = 0;
-  std::vector<Best> places_;
+  KeyMap<LineKey, LineValue> lines_;
   struct Via {
     NodeId node;
     NodeId via;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "memtool/profile/base/result.h"
@@ -13,7 +14,8 @@ namespace memtool {
 
 struct MergeInput {
   const Recording* recording = nullptr;
-  int sign = 1;  // -1 subtracts
+  int sign = 1;              // -1 subtracts
+  std::string process = {};  // that wrote it, where several did (TextOfProcess)
 };
 
 // What counts as equal, and what sums do at the ends of int64; the defaults are memtool's.

@@ -28,7 +28,7 @@ using NodeId = Id<struct NodeTag>;
 enum class Granularity : std::uint8_t {
   kFunction,      // by name alone: same-named functions of several files are one row
   kFileFunction,  // by name and file; functions that share both by what distinguishes them
-                  // (same_names.h)
+                  // (same_names.h); code in no function ("<module>") by line
   kLine,          // by name, file and line
   kFile,
   kModule,  // the binary, or for Python the package

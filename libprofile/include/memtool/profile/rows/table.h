@@ -37,9 +37,10 @@ Result<By> ParseBy(std::string_view text);
 
 struct Row {
   SharedText name;
-  SharedText file;        // empty where a row has no place
-  std::int64_t line = 0;  // 0 likewise
-  SharedText via;         // the call into a framework, when frames were hidden
+  SharedText file;              // empty where a row has no place
+  std::int64_t line = 0;        // 0 likewise
+  std::int64_t more_lines = 0;  // Place::more
+  SharedText via;               // the call into a framework, when frames were hidden
   NodeValue value;
   NodeId node;  // rows of frames
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "memtool/profile/base/row_map.h"
@@ -21,7 +22,8 @@ struct TagRow {
 
 class TagTable {
  public:
-  void Add(const Input& input);
+  // `process`: see TextOfProcess.
+  void Add(const Input& input, std::string_view process = {});
   // By key, then by |bytes| descending, then by value.
   [[nodiscard]] std::vector<TagRow> Rows() const;
   [[nodiscard]] std::int64_t total() const { return total_; }

@@ -102,19 +102,24 @@ class FrameClassifier {
 };
 
 // The classes of a recording's frames; each text is looked at once. Both are kept by reference.
+// What a path does not tell of a script, the recording does (select/scripts.h).
 class FrameClasses {
  public:
   FrameClasses(const FrameClassifier& classifier, const Recording& recording)
       : origin_(recording.metadata.origin),
-        of_file_([&](StringId id) { return classifier.LookAtFile(recording.Text(id)); }),
+        of_file_(FileLook(classifier, recording)),
         of_function_([&](StringId id) { return classifier.LookAtFunction(recording.Text(id)); }),
         of_native_([&](StringId id) { return classifier.LookAtNative(recording.Text(id)); }) {}
 
   FrameClass operator()(const Function& function);
 
  private:
+  using FileFacts = FrameClassifier::FileFacts;
+  static std::function<FileFacts(StringId)> FileLook(const FrameClassifier& classifier,
+                                                     const Recording& recording);
+
   const Origin& origin_;
-  OncePerText<std::function<FrameClassifier::FileFacts(StringId)>> of_file_;
+  OncePerText<std::function<FileFacts(StringId)>> of_file_;
   OncePerText<std::function<FrameClassifier::FunctionFacts(StringId)>> of_function_;
   OncePerText<std::function<FrameClassifier::NativeFacts(StringId)>> of_native_;
 };

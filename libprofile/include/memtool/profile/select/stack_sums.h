@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "memtool/profile/base/row_vector.h"
@@ -36,6 +37,16 @@ struct StackSums {
 // Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when
 // they are expanded). `scale` multiplies every value (normalising).
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale = 1.0);
+
+// What samples of one device hold, by their label "device".
+struct DeviceSums {
+  std::string device;
+  StackSums sums;  // rows only
+};
+
+// Each device apart; a single one, without a name where no sample says it.
+std::vector<DeviceSums> SumByDevice(const View& view, const ValueChoice& choice,
+                                    double scale = 1.0);
 
 // Per stack: 1 when a sample of it is kept and no frame filter drops it.
 std::vector<char> SelectedStacks(const View& view, const StackSums& sums);
