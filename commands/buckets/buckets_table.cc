@@ -186,6 +186,48 @@ void AddAxisNotes(const InputReader& input_reader, const BucketsAnswer& answer,
   }
 }
 
+std::string_view SureText(BaseKinds::Confidence confidence) {
+  return confidence == BaseKinds::Confidence::kHigh ? "high confidence" : "medium confidence";
+}
+
+// What of the blocks from before the recording is parameters.
+std::string ParametersText(const BaseKinds& kinds) {
+  const std::string count = FormatCount(static_cast<std::int64_t>(kinds.matched));
+  const std::string all = FormatCount(static_cast<std::int64_t>(kinds.gradients));
+  switch (kinds.basis) {
+    case BaseKinds::Basis::kAccumulated:
+      return fmt::format(
+          "{} of {} sizes match what backward adds to gradients: parameters, and as "
+          "many gradients",
+          count, all);
+    case BaseKinds::Basis::kMultiples:
+      return fmt::format(
+          "backward makes and frees {} blocks of sizes that are there several times: "
+          "parameters, and as many gradients",
+          count);
+    default:
+      return fmt::format("{} of {} sizes match the gradients: parameters", count, all);
+  }
+}
+
+std::string StatesText(const BaseKinds& kinds) {
+  if (kinds.states == 0) {
+    return kinds.other_copies == 0 ? std::string()
+                                   : fmt::format("; {} more of each: unknown", kinds.other_copies);
+  }
+  const std::string by = kinds.optimizer_name.empty() ? "the optimizer" : kinds.optimizer_name;
+  std::string text = kinds.replaced != 0
+                         ? fmt::format("; {} that {} replaced",
+                                       FormatCount(static_cast<std::int64_t>(kinds.replaced)), by)
+                         : fmt::format("; {} more of each{}, as {} keeps", kinds.states,
+                                       kinds.wide ? " of twice the size" : "",
+                                       kinds.optimizer_name.empty() ? "Adam" : by);
+  text += fmt::format(": optimizer state ({})", SureText(kinds.optimizer));
+  return kinds.other_copies == 0
+             ? text
+             : text + fmt::format("; {} more of each: unknown", kinds.other_copies);
+}
+
 // Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
                     double bar_width, std::vector<BucketLine>& lines) {
@@ -249,6 +291,15 @@ void AddBucketNotes(const InputReader& input_reader, const BucketsAnswer& answer
   for (const BucketsAxis& axis : answer.axes) {
     const std::string prefix = answer.axes.size() > 1 ? axis.name + ": " : std::string();
     AddAxisNotes(input_reader, answer, axis, prefix, table.foot);
+  }
+}
+
+void AddBaseNotes(const BucketsAnswer& answer, TextTable& table) {
+  for (const BaseEvidence& base : answer.bases) {
+    table.foot.push_back(fmt::format(
+        "before the recording{}: {} ({}){}",
+        answer.bases.size() > 1 ? fmt::format(", device {}", base.device) : "",
+        ParametersText(base.kinds), SureText(base.kinds.parameters), StatesText(base.kinds)));
   }
 }
 

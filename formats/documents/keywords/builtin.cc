@@ -44,7 +44,9 @@ constexpr std::string_view kPytorch =
 #   (label backward, where a history with native frames tells it). Timelines and leaks go by stacks alone: there
 #   Gradients holds both, and so it does where the recording ends within the pass.
 # - What a constructor allocates inside another constructor counts as Parameters: modules are made so.
-# - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
+# - label use: what the sizes of gradients, and what the optimizer frees, show of the blocks from before the recording;
+#   what cuBLAS works in has a size of its own. Timelines and leaks do not know it.
+# - Unknown: the other blocks from before the recording, and those without a frame. With Python frames only (stacks='python')
 #   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
 keywords:
   Communication:
@@ -57,6 +59,7 @@ keywords:
     - file:vllm/distributed/
     - file:sglang/srt/distributed/
   Workspace:
+    - label:use=workspace
     - "/[Ww]orkspace/"
     - getCurrentCUDABlasHandle
     - cublasLt
@@ -105,6 +108,7 @@ keywords:
     - rest:file:diffusers/models/
   Backward temporaries: [label:backward=temporary]
   Gradients:
+    - label:use=gradient
     - autograd::Engine
     - autograd::AccumulateGrad
     - "/Backward[0-9]*::apply/"
@@ -114,6 +118,7 @@ keywords:
     - "/_ipg_|_grads_in_partition|partition_grads|_contiguous_grads|reduce_gradients|_grads_to_main_grads|clip_grad/"
     - "rest:/^_setup_for_real_optimizer$/"
   Optimizer state:
+    - label:use=optimizer_state
     - file:torch/optim/
     - file:torch/distributed/fsdp/_optim_utils.py
     - file:apex/optimizers/
@@ -138,6 +143,7 @@ keywords:
     - file:vllm/v1/worker/block_table.py
     - file:sglang/srt/model_executor/input_buffers.py
   Parameters:
+    - label:use=parameter
     - file:torch/nn/modules/
     - file:torch/nn/parameter.py
     - file:torch/nn/init.py

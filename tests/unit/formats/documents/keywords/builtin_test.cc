@@ -50,6 +50,7 @@ const std::vector<Example> kPytorchExamples{
     {"forward@m.py;clone_args@/sp/torch/_inductor/runtime/triton_heuristics.py", "Workspace"},
     {"forward@m.py;_bench@/sp/triton/runtime/autotuner.py", "Workspace"},
     {"forward@m.py;do_bench@/sp/triton/testing.py", "Workspace"},
+    {"(before recording)", "Workspace", "use=workspace"},
     // KV cache
     {"initialize_cache@worker.py;__init__@cache.py;_allocate_kv_cache@/sp/vllm/worker/"
      "cache_engine.py",
@@ -152,7 +153,9 @@ const std::vector<Example> kPytorchExamples{
      "_copy_model_grads_to_main_grads@/sp/megatron/core/optimizer/optimizer.py",
      "Gradients"},
     {"__init__@e.py;_setup_for_real_optimizer@/sp/deepspeed/runtime/zero/stage3.py", "Gradients"},
+    {"(before recording)", "Gradients", "use=gradient"},
     // Optimizer state
+    {"(before recording)", "Optimizer state", "use=optimizer_state"},
     {"_setup_for_real_optimizer@/sp/deepspeed/runtime/zero/stage3.py;"
      "initialize_optimizer_states@/sp/deepspeed/runtime/zero/stage3.py",
      "Optimizer state"},
@@ -184,6 +187,7 @@ const std::vector<Example> kPytorchExamples{
     {"__init__@r.py;__init__@/sp/vllm/v1/worker/block_table.py", "Input data"},
     {"__init__@r.py;create@/sp/sglang/srt/model_executor/input_buffers.py", "Input data"},
     // Parameters
+    {"(before recording)", "Parameters", "use=parameter"},
     {"main@m.py;__init__@/sp/torch/nn/modules/linear.py", "Parameters"},
     {"main@m.py;convert@\\venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py", "Parameters"},
     {"main@m.py;__new__@/sp/torch/nn/parameter.py", "Parameters"},
