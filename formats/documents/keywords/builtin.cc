@@ -195,6 +195,22 @@ keywords:
   Unknown: [(no stack)]
 )";
 
+constexpr std::string_view kXla =
+    R"(# Categories of XLA's programs, in dumps, tables and traces, as the compiler names its allocations; of TensorFlow's
+# traces, as an operation asks for memory. label: words are searched in the labels of a buffer.
+# - Parameters are what a program is called with: weights, optimizer state and inputs alike.
+# - A message of a program that did not fit lists arguments, and other buffers without saying which are outputs.
+keywords:
+  Parameters: [label:category=parameter, label:kind=argument]
+  Outputs: [label:category=output, label:region=output]
+  Constants: [label:category=constant]
+  Temporaries: [label:category=temporary, label:category=thread-local, label:kind=temporary, label:region=temp]
+  Temporaries or outputs: ["label:kind=temporary or output", "label:kind=not listed"]
+  Other programs and arrays: [label:kind=heap]
+  Reserved by the system: [label:kind=reserved]
+  Unknown: [(before recording), (no stack)]
+)";
+
 constexpr std::string_view kDriver =
     R"(# Categories of what a process takes from the driver, by the library whose code asked for it: a word is searched
 # in the functions of all frames of a stack, file: words in their files and in the libraries that they are in.
@@ -219,8 +235,8 @@ keywords:
   Unknown: [(before recording), (no stack)]
 )";
 
-constexpr std::array<BuiltinKeywords, 4> kBuiltins{
-    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"driver", kDriver}}};
+constexpr std::array<BuiltinKeywords, 5> kBuiltins{
+    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"xla", kXla}, {"driver", kDriver}}};
 
 }  // namespace
 
@@ -235,7 +251,7 @@ Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
                                 [wanted](const auto& each) { return each.name == wanted; });
   if (it == kBuiltins.end()) {
     return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
-                "builtin:mxnet, builtin:pytorch, builtin:jax or builtin:driver");
+                "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla or builtin:driver");
   }
   return *it;
 }

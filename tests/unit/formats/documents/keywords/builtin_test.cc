@@ -288,6 +288,25 @@ const std::vector<Example> kJaxExamples{
     {"main@m.py", "Others"},
 };
 
+const std::vector<Example> kXlaExamples{
+    {"dot;jit_f", "Parameters", "category=parameter"},
+    {"p0", "Parameters", "kind=argument"},
+    {"fusion", "Outputs", "category=output"},
+    {"MatMul", "Outputs", "region=output"},
+    {"c", "Constants", "category=constant"},
+    {"fusion", "Temporaries", "category=temporary"},
+    {"fusion", "Temporaries", "category=thread-local"},
+    {"fusion", "Temporaries", "kind=temporary"},
+    {"Conv2D", "Temporaries", "region=temp"},
+    {"(not listed)", "Temporaries or outputs", "kind=not~listed"},
+    {"fusion", "Temporaries or outputs", "kind=temporary~or~output"},
+    {"(held by other programs and arrays)", "Other programs and arrays", "kind=heap"},
+    {"(reserved by the system)", "Reserved by the system", "kind=reserved"},
+    {"(before recording)", "Unknown"},
+    {"", "Unknown"},
+    {"main@m.py", "Others"},
+};
+
 const std::vector<Example> kDriverExamples{
     {"main;cudaMallocHost", "Pinned host memory", "device=host"},
     {"main;cudaGraphInstantiate;ncclAlloc", "Graphs"},
@@ -370,6 +389,7 @@ TEST(BuiltinKeywords, EachWordHasAnExample) {
   EXPECT_THAT(Faults("pytorch", kPytorchExamples), IsEmpty());
   EXPECT_THAT(Faults("mxnet", kMxnetExamples), IsEmpty());
   EXPECT_THAT(Faults("jax", kJaxExamples), IsEmpty());
+  EXPECT_THAT(Faults("xla", kXlaExamples), IsEmpty());
   EXPECT_THAT(Faults("driver", kDriverExamples), IsEmpty());
   // The test can fail.
   EXPECT_THAT(Faults("jax", {{"main;psum@lax.py", "Gradients"}}),
