@@ -76,7 +76,7 @@ TEST(Use, BlocksFromBeforeTheRecordingAreDivided) {
   const StackId engine = AddStack(builder, "torch::autograd::Engine::thread_main", "??");
   const StackId step = AddStack(builder, "step", "/sp/torch/optim/adam.py");
   std::vector<Event> events;
-  std::vector<Block> blocks{Kept(0x900000, 1024), Kept(0x910000, 777)};
+  std::vector<Block> blocks{Kept(0xA00000, 1024), Kept(0xA10000, 777)};
   for (std::uint64_t i = 1; i <= 4; ++i) {
     const auto size = static_cast<std::int64_t>(i * 1024);
     events.push_back({.key = i << 20U, .size = size, .stack = engine, .action = Action::kAlloc});
