@@ -152,11 +152,15 @@ std::string OverText(const BucketsAnswer& answer) {
   return "the expected sum may be of another moment (--at), process or device";
 }
 
+bool IsBuiltin(const BucketsAnswer& answer) {
+  return answer.dictionary.starts_with("builtin:");
+}
+
 // Whether the answer depends on which category gets what several match. Built-in dictionaries order
 // their categories to decide that.
 bool IsAmbiguous(const BucketsAnswer& answer, const BucketsAxis& axis) {
   constexpr double kMatters = 0.01;
-  return !answer.dictionary.starts_with("builtin:") && answer.total != 0 &&
+  return !IsBuiltin(answer) && answer.total != 0 &&
          Ratio(Magnitude(axis.ambiguous), Magnitude(answer.total)) > kMatters;
 }
 
@@ -267,7 +271,8 @@ void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answe
     const auto most = largest.find(axis.name);
     const std::string empty =
         AddAxis(answer, axis, most == largest.end() ? 0 : most->second, BarWidth(width), lines);
-    if (!empty.empty()) {
+    // A built-in dictionary knows of more than one program has.
+    if (!empty.empty() && !IsBuiltin(answer)) {
       table.foot.push_back("nothing in " + empty);
     }
   }

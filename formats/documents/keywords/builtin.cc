@@ -72,7 +72,8 @@ keywords:
   KV cache:
     - "/(?:alloc|init|creat|setup|reserv)[a-z]*_(?:[a-z]+_)*(?:kv|mamba|inference)_?(?:cache|buffer|pool|state)/"
     - "/^setup_caches?$/"
-    - file:vllm/worker/cache_engine.py
+    - file:cache_engine
+    - file:kv_cache
     - file:sglang/srt/mem_cache/
     - file:megatron/core/inference/contexts/
     - file:transformers/cache_utils.py
@@ -102,7 +103,12 @@ keywords:
     - rest:file:inductor_cache/
     - rest:file:torch/_inductor/
     - rest:file:torch/_functorch/
+    - rest:file:torch/_dynamo/eval_frame.py
     - "rest:/^(?:execute_model|_dummy_run|profile_run)$/"
+    - rest:file:transformers/trainer
+    - rest:file:trl/trainer/
+    - rest:file:verl/workers/actor/
+    - rest:file:verl/utils/torch_functional.py
     - rest:file:diffusers/pipelines/
     - rest:file:diffusers/schedulers/
     - rest:file:diffusers/models/

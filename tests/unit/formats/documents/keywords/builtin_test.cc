@@ -58,6 +58,8 @@ const std::vector<Example> kPytorchExamples{
     {"initialize_kv_cache@/sp/vllm/v1/worker/gpu_model_runner.py;"
      "_allocate_kv_cache_tensors@/sp/vllm/v1/worker/gpu_model_runner.py",
      "KV cache"},
+    {"build@lmdeploy.py;allocate_gpu@/sp/lmdeploy/pytorch/engine/cache_engine.py", "KV cache"},
+    {"_call_impl@/sp/torch/nn/modules/module.py;append@/home/me/model/kv_cache.py", "KV cache"},
     {"main@gen.py;setup_caches@model.py;__init__@model.py", "KV cache"},
     {"init_memory_pool@/sp/sglang/srt/model_executor/model_runner.py;"
      "_create_buffers@/sp/sglang/srt/mem_cache/memory_pool.py",
@@ -123,6 +125,14 @@ const std::vector<Example> kPytorchExamples{
     {"infer@t.py;__call__@/sp/torch/_inductor/output_code.py", "Activations"},
     {"infer@t.py;runtime_wrapper@/sp/torch/_functorch/_aot_autograd/runtime_wrappers.py",
      "Activations"},
+    {"infer@t.py;_fn@/sp/torch/_dynamo/eval_frame.py;step@t.py", "Activations"},
+    {"evaluation_loop@/sp/transformers/trainer.py;nested_concat@/sp/transformers/"
+     "trainer_pt_utils.py",
+     "Activations"},
+    {"training_step@t.py;_generate_and_score_completions@/sp/trl/trainer/grpo_trainer.py",
+     "Activations"},
+    {"fit@t.py;update_policy@/sp/verl/workers/actor/dp_actor.py", "Activations"},
+    {"fit@t.py;entropy_from_logits@/sp/verl/utils/torch_functional.py", "Activations"},
     {"w@w.py;profile_run@/sp/vllm/v1/worker/gpu_model_runner.py", "Activations"},
     {"main@m.py;__call__@/sp/diffusers/pipelines/flux/pipeline_flux.py;"
      "prepare_latents@/sp/diffusers/pipelines/flux/pipeline_flux.py",
