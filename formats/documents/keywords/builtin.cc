@@ -206,6 +206,7 @@ constexpr std::string_view kXla =
 # traces, as an operation asks for memory. label: words are searched in the labels of a buffer.
 # - Parameters are what a program is called with: weights, optimizer state and inputs alike.
 # - A message of a program that did not fit lists arguments, and other buffers without saying which are outputs.
+# - What a trace does not tell of a buffer goes by the code that ran: rest: is for what no other word matches.
 keywords:
   Parameters: [label:category=parameter, label:kind=argument]
   Outputs: [label:category=output, label:region=output]
@@ -214,6 +215,10 @@ keywords:
   Temporaries or outputs: ["label:kind=temporary or output", "label:kind=not listed"]
   Other programs and arrays: [label:kind=heap]
   Reserved by the system: [label:kind=reserved]
+  Optimizer state: [rest:file:optax/]
+  Gradients: ["rest:/^(?:value_and_grad|grad|backward_pass|vjp|_vjp|linearize)/"]
+  Activations: [rest:file:flax/, rest:file:haiku/, rest:file:equinox/, "rest:/^(?:apply|apply_fn|forward|predict)$/"]
+  Training state: ["rest:/(?:^|_)train(?:_step|_epoch|_loop|_batch)?$/", "rest:/^update$/"]
   Unknown: [(before recording), (no stack)]
 )";
 
