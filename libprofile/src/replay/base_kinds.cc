@@ -94,6 +94,7 @@ class BaseAnalysis {
     using enum BaseKinds::Confidence;
     const std::uint32_t freed = sizes_.Copies(&BaseSize::freed);
     const std::uint32_t made = sizes_.Copies(&BaseSize::made);
+    old_ = made == 0 && sizes_.Copies(&BaseSize::early) == 1;
     const std::uint32_t standing = sizes_.Copies(&BaseSize::standing);
     // Of what the optimizer freed, what it did not make anew was scratch of a step.
     scratch_ = freed - std::min(freed, made);
@@ -198,7 +199,8 @@ class BaseAnalysis {
       if (states != 0 && sizes_.FreedByOptimizer(block)) {
         block.kind = BaseKind::kOptimizerState;
         --states;
-      } else if (old != 0 && block.end < sizes_.moment() && sizes_.FreedByZeroGrad(block)) {
+      } else if (old != 0 && block.end < sizes_.moment() &&
+                 (sizes_.FreedByZeroGrad(block) || (old_ && sizes_.FreedByNobody(block)))) {
         block.kind = BaseKind::kGradient;
         --old;
       }
@@ -228,6 +230,7 @@ class BaseAnalysis {
   BaseKinds& result_;
   std::uint32_t expected_ = 0;  // StatesPerParameter of the optimizer
   bool several_ = false;        // optimizers that differ in it
+  bool old_ = false;            // one copy goes before the gradients come, and frees have no frames
   std::uint32_t scratch_ = 0;   // copies that a step freed and did not make anew
 };
 

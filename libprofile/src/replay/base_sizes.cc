@@ -149,7 +149,8 @@ void BaseSizes::Walk() {
 void BaseSizes::Take(std::uint32_t moment) {
   moment_ = moment;
   for (BaseSize& size : sizes_) {
-    size.standing = size.gradients = size.others = size.made = size.freed = size.freed_later = 0;
+    size.standing = size.gradients = size.others = size.made = size.freed = size.freed_later =
+        size.early = 0;
   }
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     if (events_[i].action != Action::kAlloc) {
@@ -169,6 +170,7 @@ void BaseSizes::Take(std::uint32_t moment) {
     size.standing += stands ? 1 : 0;
     size.freed += freed ? 1 : 0;
     size.freed_later += freed && stands ? 1 : 0;
+    size.early += !stands && FreedByNobody(block) ? 1 : 0;
   }
 }
 

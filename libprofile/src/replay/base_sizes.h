@@ -42,6 +42,7 @@ struct BaseSize {
   std::uint32_t made = 0;                 // by the optimizer, and live at the end
   std::uint32_t freed = 0;                // blocks of the base that the optimizer freed
   std::uint32_t freed_later = 0;          // of these, such that were live with the gradients
+  std::uint32_t early = 0;                // gone before the gradients came, nobody knows by whom
   std::uint32_t doubled = RowMap::kNone;  // the row of twice the size
 };
 
@@ -92,6 +93,9 @@ class BaseSizes {
   [[nodiscard]] std::span<BaseBlock> blocks() { return blocks_; }
   [[nodiscard]] bool FreedByOptimizer(const BaseBlock& block) const {
     return block.end != Replay::kNoEvent && Role(block.end).optimizer && !Role(block.end).zero_grad;
+  }
+  [[nodiscard]] bool FreedByNobody(const BaseBlock& block) const {
+    return block.end != Replay::kNoEvent && !Role(block.end).frames;
   }
   [[nodiscard]] bool FreedByZeroGrad(const BaseBlock& block) const {
     return block.end != Replay::kNoEvent && Role(block.end).zero_grad;

@@ -42,6 +42,7 @@ struct Options {
   std::string_view file = "/sp/torch/optim/adamw.py";
   bool replaces = false;      // the optimizer frees its state and allocates it anew
   bool first_step = false;    // state is made in the recording
+  bool frees = true;          // they have stacks
   bool grads_before = false;  // the recording begins between backward and zero_grad
 };
 
@@ -81,8 +82,10 @@ class Program {
   }
   void Free(const Block& block, StackId stack) {
     for (const Action action : {Action::kFreeRequested, Action::kFreeCompleted}) {
-      events_.push_back(
-          {.key = block.address, .size = block.size, .stack = stack, .action = action});
+      events_.push_back({.key = block.address,
+                         .size = block.size,
+                         .stack = options_.frees ? stack : StackId(),
+                         .action = action});
     }
     freed_.push_back(block.address);
   }
@@ -325,7 +328,14 @@ TEST(BaseKinds, GradientsOfOneStepAreFreedBeforeTheNext) {
     const auto found = Training({.states = 2, .native = native, .grads_before = true});
     EXPECT_EQ(found.wrong, "");
     EXPECT_EQ(found.count.at(Kind::kGradient), 26U);
+    const auto silent =
+        Training({.states = 2, .native = native, .frees = false, .grads_before = true});
+    EXPECT_EQ(silent.wrong, "");
   }
+  // Nobody says whose it is that goes in the first step, of a state that is made anew.
+  const auto anew = Training({.states = 1, .replaces = true, .frees = false});
+  EXPECT_EQ(anew.count.at(Kind::kParameter), 26U);
+  EXPECT_EQ(anew.count.count(Kind::kGradient), 0U);
 }
 
 TEST(BaseKinds, PassesOfOneStepAddUp) {
