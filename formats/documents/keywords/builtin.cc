@@ -72,8 +72,8 @@ keywords:
   KV cache:
     - "/(?:alloc|init|creat|setup|reserv)[a-z]*_(?:[a-z]+_)*(?:kv|mamba|inference)_?(?:cache|buffer|pool|state)/"
     - "/^setup_caches?$/"
-    - file:cache_engine
-    - file:kv_cache
+    - file:/cache_engine
+    - file:/kv_cache.py
     - file:sglang/srt/mem_cache/
     - file:megatron/core/inference/contexts/
     - file:transformers/cache_utils.py

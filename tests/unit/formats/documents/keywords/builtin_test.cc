@@ -232,6 +232,7 @@ const std::vector<Example> kPytorchExamples{
      "Parameters"},
     // What nothing tells.
     {"main@m.py;__init__@replay_buffer.py", "Others"},
+    {"main@bench/kv_cache_sizes.py;make@m.py", "Others"},
     {"__init__@trainer.py;make_noise@n.py;__init__@n.py", "Others"},
     {"(before recording)", "Unknown"},
     {"", "Unknown"},
