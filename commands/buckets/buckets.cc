@@ -140,6 +140,9 @@ class BucketsCommand final : public RowsCommand {
 
   [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table = Described(input_reader);
+    if (keywords_.is_builtin()) {
+      AddBaseNotes(answer_, table);
+    }
     TabulateBuckets(input_reader, answer_, input_reader.streams().out.TerminalWidth(), table);
     AddBucketNotes(input_reader, answer_, table);
     if (!keywords_.is_builtin()) {

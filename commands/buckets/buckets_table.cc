@@ -152,11 +152,15 @@ std::string OverText(const BucketsAnswer& answer) {
   return "the expected sum may be of another moment (--at), process or device";
 }
 
+bool IsBuiltin(const BucketsAnswer& answer) {
+  return answer.dictionary.starts_with("builtin:");
+}
+
 // Whether the answer depends on which category gets what several match. Built-in dictionaries order
 // their categories to decide that.
 bool IsAmbiguous(const BucketsAnswer& answer, const BucketsAxis& axis) {
   constexpr double kMatters = 0.01;
-  return !answer.dictionary.starts_with("builtin:") && answer.total != 0 &&
+  return !IsBuiltin(answer) && answer.total != 0 &&
          Ratio(Magnitude(axis.ambiguous), Magnitude(answer.total)) > kMatters;
 }
 
@@ -184,6 +188,48 @@ void AddAxisNotes(const InputReader& input_reader, const BucketsAnswer& answer,
                     "holds",
                     prefix, 100.0 * Ratio(axis.others, answer.total)));
   }
+}
+
+std::string_view SureText(BaseKinds::Confidence confidence) {
+  return confidence == BaseKinds::Confidence::kHigh ? "high confidence" : "medium confidence";
+}
+
+// What of the blocks from before the recording is parameters.
+std::string ParametersText(const BaseKinds& kinds) {
+  const std::string count = FormatCount(static_cast<std::int64_t>(kinds.matched));
+  const std::string all = FormatCount(static_cast<std::int64_t>(kinds.gradients));
+  switch (kinds.basis) {
+    case BaseKinds::Basis::kAccumulated:
+      return fmt::format(
+          "{} of {} sizes match what backward adds to gradients: parameters, and as "
+          "many gradients",
+          count, all);
+    case BaseKinds::Basis::kMultiples:
+      return fmt::format(
+          "backward makes and frees {} blocks of sizes that are there several times: "
+          "parameters, and as many gradients",
+          count);
+    default:
+      return fmt::format("{} of {} sizes match the gradients: parameters", count, all);
+  }
+}
+
+std::string StatesText(const BaseKinds& kinds) {
+  if (kinds.states == 0) {
+    return kinds.other_copies == 0 ? std::string()
+                                   : fmt::format("; {} more of each: unknown", kinds.other_copies);
+  }
+  const std::string by = kinds.optimizer_name.empty() ? "the optimizer" : kinds.optimizer_name;
+  std::string text = kinds.replaced != 0
+                         ? fmt::format("; {} that {} replaced",
+                                       FormatCount(static_cast<std::int64_t>(kinds.replaced)), by)
+                         : fmt::format("; {} more of each{}, as {} keeps", kinds.states,
+                                       kinds.wide ? " of twice the size" : "",
+                                       kinds.optimizer_name.empty() ? "Adam" : by);
+  text += fmt::format(": optimizer state ({})", SureText(kinds.optimizer));
+  return kinds.other_copies == 0
+             ? text
+             : text + fmt::format("; {} more of each: unknown", kinds.other_copies);
 }
 
 // Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
@@ -225,7 +271,8 @@ void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answe
     const auto most = largest.find(axis.name);
     const std::string empty =
         AddAxis(answer, axis, most == largest.end() ? 0 : most->second, BarWidth(width), lines);
-    if (!empty.empty()) {
+    // A built-in dictionary knows of more than one program has.
+    if (!empty.empty() && !IsBuiltin(answer)) {
       table.foot.push_back("nothing in " + empty);
     }
   }
@@ -249,6 +296,15 @@ void AddBucketNotes(const InputReader& input_reader, const BucketsAnswer& answer
   for (const BucketsAxis& axis : answer.axes) {
     const std::string prefix = answer.axes.size() > 1 ? axis.name + ": " : std::string();
     AddAxisNotes(input_reader, answer, axis, prefix, table.foot);
+  }
+}
+
+void AddBaseNotes(const BucketsAnswer& answer, TextTable& table) {
+  for (const BaseEvidence& base : answer.bases) {
+    table.foot.push_back(fmt::format(
+        "before the recording{}: {} ({}){}",
+        answer.bases.size() > 1 ? fmt::format(", device {}", base.device) : "",
+        ParametersText(base.kinds), SureText(base.kinds.parameters), StatesText(base.kinds)));
   }
 }
 

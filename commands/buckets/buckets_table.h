@@ -12,6 +12,8 @@ void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answe
                      TextTable& table);
 // What the figures of the answer mean, as lines below the table.
 void AddBucketNotes(const InputReader& input_reader, const BucketsAnswer& answer, TextTable& table);
+// What divides the blocks from before the recording.
+void AddBaseNotes(const BucketsAnswer& answer, TextTable& table);
 // Words of a user's dictionary that are usually mistakes.
 void AddWordNotes(const BucketsAnswer& answer, TextTable& table);
 

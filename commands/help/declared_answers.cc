@@ -183,6 +183,12 @@ constexpr FigureInfo kBucketsFigures[] = {
     {"ambiguous_bytes", "integer?", "bytes that several categories match"},
     {"repeated_bytes", "integer?", "bytes that are counted in several categories"},
     {"dictionary", "string", "the dictionary that was taken: a file, or builtin:NAME"},
+    {"before_recording",
+     R"({device: string, gradients: natural, matched: natural, basis: "outlive"|"added"|"passes", )"
+     R"(confidence: "medium"|"high", optimizer: string|null, states: natural, )"
+     R"(of_twice_the_size: 0|1, replaced: natural, states_confidence: "none"|"medium"|"high", )"
+     "other_copies: natural}[]?",
+     "what divides the blocks from before the recording, where sizes decide it"},
 };
 constexpr FigureInfo kExplanationFigures[] = {
     // NOLINT

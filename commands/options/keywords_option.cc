@@ -9,10 +9,22 @@ namespace memtool::commands {
 
 namespace {
 
+// What XLA's compiler, or a trace of what runs under it, says of its buffers.
+bool IsOfXla(const Metadata& metadata) {
+  const Origin& origin = metadata.origin;
+  const bool of_xla =
+      origin.framework == Framework::kJax || origin.framework == Framework::kUnknown;
+  return of_xla && (origin.kind == RecordingKind::kProgram ||
+                    origin.kind == RecordingKind::kTrace || metadata.frames_are_scopes);
+}
+
 // The dictionary that fits the framework that requested the memory; empty for formats with many
 // writers.
-std::string_view BuiltinFor(const Origin& origin) {
-  switch (origin.framework) {
+std::string_view BuiltinFor(const Metadata& metadata) {
+  if (IsOfXla(metadata)) {
+    return "builtin:xla";
+  }
+  switch (metadata.origin.framework) {
     case Framework::kMxnet:
       return "builtin:mxnet";
     case Framework::kPyTorch:
@@ -32,7 +44,8 @@ std::string_view BuiltinFor(const Origin& origin) {
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", ToValue(&name_, KeywordFiles())->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
-      "builtin:jax, builtin:driver (default: the built-in one for the input's framework)");
+      "builtin:jax, builtin:xla, builtin:driver (default: the built-in one for the input's "
+      "framework)");
 }
 
 Result<void> KeywordsOption::Take(Result<formats::KeywordsFile> file) {
@@ -82,7 +95,7 @@ Result<void> KeywordsOption::ChooseFor(const Recording& recording) {
 
 Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
   if (!keywords_ || waiting_) {
-    const std::string_view builtin = BuiltinFor(recording.metadata.origin);
+    const std::string_view builtin = BuiltinFor(recording.metadata);
     if (builtin.empty()) {
       return Fail(ErrorCode::kUsage, "--keywords: no built-in dictionary fits this input",
                   "name one with --keywords FILE; memtool buckets --print-keywords "

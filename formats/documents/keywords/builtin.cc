@@ -45,7 +45,9 @@ constexpr std::string_view kPytorch =
 #   Gradients holds both, and so it does where the recording ends within the pass.
 # - What a constructor allocates inside another constructor counts as Parameters: modules are made so.
 # - label:category and the names with a space are what a memory timeline of PyTorch's profiler says itself.
-# - Unknown: allocated before the recording, or without a frame. With Python frames only (stacks='python')
+# - label use: what the sizes of gradients, and what the optimizer frees, show of the blocks from before the recording;
+#   what cuBLAS works in has a size of its own. Timelines and leaks do not know it.
+# - Unknown: the other blocks from before the recording, and those without a frame. With Python frames only (stacks='python')
 #   that is where backward passes are, because autograd's threads have none: record with stacks='all'.
 keywords:
   Communication:
@@ -58,6 +60,7 @@ keywords:
     - file:vllm/distributed/
     - file:sglang/srt/distributed/
   Workspace:
+    - label:use=workspace
     - "/[Ww]orkspace/"
     - getCurrentCUDABlasHandle
     - cublasLt
@@ -70,7 +73,8 @@ keywords:
   KV cache:
     - "/(?:alloc|init|creat|setup|reserv)[a-z]*_(?:[a-z]+_)*(?:kv|mamba|inference)_?(?:cache|buffer|pool|state)/"
     - "/^setup_caches?$/"
-    - file:vllm/worker/cache_engine.py
+    - file:/cache_engine
+    - file:/kv_cache.py
     - file:sglang/srt/mem_cache/
     - file:megatron/core/inference/contexts/
     - file:transformers/cache_utils.py
@@ -100,13 +104,19 @@ keywords:
     - rest:file:inductor_cache/
     - rest:file:torch/_inductor/
     - rest:file:torch/_functorch/
+    - rest:file:torch/_dynamo/eval_frame.py
     - "rest:/^(?:execute_model|_dummy_run|profile_run)$/"
+    - rest:file:transformers/trainer
+    - rest:file:trl/trainer/
+    - rest:file:verl/workers/actor/
+    - rest:file:verl/utils/torch_functional.py
     - rest:file:diffusers/pipelines/
     - rest:file:diffusers/schedulers/
     - rest:file:diffusers/models/
     - label:category=Activation
   Backward temporaries: [label:backward=temporary]
   Gradients:
+    - label:use=gradient
     - autograd::Engine
     - autograd::AccumulateGrad
     - "/Backward[0-9]*::apply/"
@@ -118,6 +128,7 @@ keywords:
     - label:category=Gradient
   Optimizer state:
     - "/^Optimizer state$/"
+    - label:use=optimizer_state
     - file:torch/optim/
     - file:torch/distributed/fsdp/_optim_utils.py
     - file:apex/optimizers/
@@ -146,6 +157,7 @@ keywords:
   Autograd detail: ["/^Autograd detail$/"]
   Parameters:
     - label:category=Parameter
+    - label:use=parameter
     - file:torch/nn/modules/
     - file:torch/nn/parameter.py
     - file:torch/nn/init.py
@@ -199,6 +211,27 @@ keywords:
   Unknown: [(no stack)]
 )";
 
+constexpr std::string_view kXla =
+    R"(# Categories of XLA's programs, in dumps, tables and traces, as the compiler names its allocations; of TensorFlow's
+# traces, as an operation asks for memory. label: words are searched in the labels of a buffer.
+# - Parameters are what a program is called with: weights, optimizer state and inputs alike.
+# - A message of a program that did not fit lists arguments, and other buffers without saying which are outputs.
+# - What a trace does not tell of a buffer goes by the code that ran: rest: is for what no other word matches.
+keywords:
+  Parameters: [label:category=parameter, label:kind=argument]
+  Outputs: [label:category=output, label:region=output]
+  Constants: [label:category=constant]
+  Temporaries: [label:category=temporary, label:category=thread-local, label:kind=temporary, label:region=temp]
+  Temporaries or outputs: ["label:kind=temporary or output", "label:kind=not listed"]
+  Other programs and arrays: [label:kind=heap]
+  Reserved by the system: [label:kind=reserved]
+  Optimizer state: [rest:file:optax/]
+  Gradients: ["rest:/^(?:value_and_grad|grad|backward_pass|vjp|_vjp|linearize)/"]
+  Activations: [rest:file:flax/, rest:file:haiku/, rest:file:equinox/, "rest:/^(?:apply|apply_fn|forward|predict)$/"]
+  Training state: ["rest:/(?:^|_)train(?:_step|_epoch|_loop|_batch)?$/", "rest:/^update$/"]
+  Unknown: [(before recording), (no stack)]
+)";
+
 constexpr std::string_view kDriver =
     R"(# Categories of what a process takes from the driver, by the library whose code asked for it: a word is searched
 # in the functions of all frames of a stack, file: words in their files and in the libraries that they are in.
@@ -223,8 +256,8 @@ keywords:
   Unknown: [(before recording), (no stack)]
 )";
 
-constexpr std::array<BuiltinKeywords, 4> kBuiltins{
-    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"driver", kDriver}}};
+constexpr std::array<BuiltinKeywords, 5> kBuiltins{
+    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"xla", kXla}, {"driver", kDriver}}};
 
 }  // namespace
 
@@ -239,7 +272,7 @@ Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
                                 [wanted](const auto& each) { return each.name == wanted; });
   if (it == kBuiltins.end()) {
     return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
-                "builtin:mxnet, builtin:pytorch, builtin:jax or builtin:driver");
+                "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla or builtin:driver");
   }
   return *it;
 }

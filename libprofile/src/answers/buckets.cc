@@ -1,6 +1,7 @@
 #include "memtool/profile/answers/buckets.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +47,28 @@ BucketsAxis::Lost ComputeLost(std::int64_t others, std::int64_t unnamed, std::in
   return unnamed > lost / 2 ? BucketsAxis::Lost::kUnnamed : BucketsAxis::Lost::kUnmatched;
 }
 
+Value BasesValue(const BucketsAnswer& answer) {
+  constexpr std::array<std::string_view, 3> kConfidences{"none", "medium", "high"};
+  constexpr std::array<std::string_view, 4> kBases{"none", "outlive", "added", "passes"};
+  Value::List list;
+  for (const BaseEvidence& base : answer.bases) {
+    const BaseKinds& kinds = base.kinds;
+    list.push_back(Value::Object{
+        {"device", base.device},
+        {"gradients", kinds.gradients},
+        {"matched", kinds.matched},
+        {"basis", kBases[static_cast<std::size_t>(kinds.basis)]},
+        {"confidence", kConfidences[static_cast<std::size_t>(kinds.parameters)]},
+        {"optimizer", kinds.optimizer_name.empty() ? Value() : Value(kinds.optimizer_name)},
+        {"states", kinds.states},
+        {"of_twice_the_size", kinds.wide ? 1 : 0},
+        {"replaced", kinds.replaced},
+        {"states_confidence", kConfidences[static_cast<std::size_t>(kinds.optimizer)]},
+        {"other_copies", kinds.other_copies}});
+  }
+  return list;
+}
+
 }  // namespace
 
 BucketsMaker::BucketsMaker(const Keywords& keywords, BucketsQuery query)
@@ -67,6 +90,14 @@ Result<void> BucketsMaker::Add(const Selection& selection) {
   NoteDevices(recording);
   one_device_ = !selection.device().empty();
   never_frees_ = never_frees_ || recording.metadata.origin.framework == Framework::kMxnet;
+  for (const MomentOfTrace& moment : selection.moments()) {
+    const HistoryIndex& index = *selection.history();
+    const Trace& trace = index.history().traces[moment.trace];
+    BaseKinds kinds(index.recording(), trace, index.replay(trace));
+    if (kinds.basis != BaseKinds::Basis::kNone) {
+      bases_.push_back({.device = trace.name, .kinds = std::move(kinds)});
+    }
+  }
   if (query_.apart) {
     MEMTOOL_TRY(
         parts_.emplace_back(table_.keywords(), query_.multi, space_).Add(MakeInput(selection)));
@@ -163,6 +194,7 @@ BucketsAnswer BucketsMaker::Make() const {
     AddAxis(axis, answer);
   }
   AddWords(answer);
+  answer.bases = bases_;
   for (std::size_t input = 0; input < parts_.size(); ++input) {
     answer.parts.push_back(MakePart(input));
   }
@@ -190,14 +222,16 @@ AnswerView MakeView(const BucketsAnswer& answer) {
     ambiguous = SaturatingAdd(ambiguous, axis.ambiguous);
     repeated = SaturatingAdd(repeated, axis.repeated);
   }
-  return ViewRows(answer.head,
-                  {{"total", answer.total},
-                   {"expected_sum", answer.expected},
-                   {"untrackable", answer.untrackable},
-                   {"ambiguous_bytes", ambiguous},
-                   {"repeated_bytes", repeated},
-                   {"dictionary", answer.dictionary}},
-                  answer.rows, kBucketFields);
+  std::vector<NamedValue> figures{{"total", answer.total},
+                                  {"expected_sum", answer.expected},
+                                  {"untrackable", answer.untrackable},
+                                  {"ambiguous_bytes", ambiguous},
+                                  {"repeated_bytes", repeated},
+                                  {"dictionary", answer.dictionary}};
+  if (!answer.bases.empty()) {
+    figures.emplace_back("before_recording", BasesValue(answer));
+  }
+  return ViewRows(answer.head, std::move(figures), answer.rows, kBucketFields);
 }
 
 AnswerView MakeView(const ExplainAnswer& answer) {

@@ -14,6 +14,7 @@
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/replay/base_kinds.h"
 #include "memtool/profile/replay/history_index.h"
 #include "select/backward.h"
 
@@ -28,6 +29,8 @@ class SampleMaker {
       : builder_(builder),
         recording_(index.recording()),
         trace_(trace),
+        partners_(index.replay(trace).partners()),
+        base_(recording_, trace, index.replay(trace)),
         backward_(recording_, trace, index.replay(trace)) {
     const Recording& recording = recording_;
     for (const Breakdown& breakdown : recording.history->breakdowns) {
@@ -121,9 +124,20 @@ class SampleMaker {
     return {.key = builder_.Intern(key), .text = builder_.Intern(value), .unit = StringId(0U)};
   }
 
+  // Allocated in the recording, and not freed in it.
+  [[nodiscard]] bool StaysForever(const LiveBlock& block) const {
+    return block.event && !block.before_recording &&
+           partners_[*block.event - trace_.first_event] == Replay::kNoEvent;
+  }
+
   LabelSetId MakeLabels(const LiveBlock& block) {
     std::vector<Label> labels;
     AddPlace(block, labels);
+    if (const BaseKind kind = base_.Of(block, trace_); kind != BaseKind::kUnknown) {
+      labels.push_back(Text(kUseKey, BaseKindName(kind)));
+    } else if (IsWorkspaceSize(block.size) && StaysForever(block)) {
+      labels.push_back(Text(kUseKey, BaseKindName(BaseKind::kWorkspace)));
+    }
     // The free of something allocated before the recording has the labels of the free, not of the
     // allocation.
     if (block.event && !block.before_recording) {
@@ -179,6 +193,8 @@ class SampleMaker {
   RecordingBuilder& builder_;
   const Recording& recording_;
   const Trace& trace_;
+  std::span<const std::uint32_t> partners_;
+  BaseKinds base_;
   BackwardPasses backward_;
   std::vector<const Segment*> segments_;  // of this trace, by address
   std::map<std::pair<StackId, std::int64_t>, const Breakdown*> breakdowns_;

@@ -1,39 +1,20 @@
 #include "select/backward.h"
 
 #include <algorithm>
-#include <string_view>
+
+#include "replay/stack_roles.h"
 
 namespace memtool {
 
 namespace {
 
-bool IsBackward(std::string_view function) {
-  return function.find("autograd::Engine") != std::string_view::npos ||
-         function.find("autograd::AccumulateGrad") != std::string_view::npos ||
-         (function.ends_with("::apply") && function.find("Backward") != std::string_view::npos);
-}
-
 // Per stack, whether a frame of it is autograd's; empty when there is none.
 std::vector<char> BackwardStacks(const Recording& recording) {
-  std::vector<char> functions;
-  functions.reserve(recording.functions.size());
-  for (const Function& function : recording.functions) {
-    functions.push_back(static_cast<char>(IsBackward(recording.Text(function.name))));
-  }
-  if (std::find(functions.begin(), functions.end(), 1) == functions.end()) {
-    return {};
-  }
-  std::vector<char> stacks(recording.stack_count());
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    for (const LocationId location : recording.Stack(StackId(i))) {
-      for (const Line& line : recording.Lines(recording.At(location))) {
-        if (line.function.valid() && functions[line.function.value()] != 0) {
-          stacks[i] = 1;
-        }
-      }
-    }
-  }
-  return stacks;
+  const std::vector<StackRole> roles = StackRoles(recording);
+  std::vector<char> stacks(roles.size());
+  std::transform(roles.begin(), roles.end(), stacks.begin(),
+                 [](const StackRole& role) { return static_cast<char>(role.engine); });
+  return std::find(stacks.begin(), stacks.end(), 1) == stacks.end() ? std::vector<char>() : stacks;
 }
 
 }  // namespace

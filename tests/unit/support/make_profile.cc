@@ -123,7 +123,9 @@ ProfileMaker& ProfileMaker::Sample(std::string_view stack, const std::vector<std
       const std::size_t unit = value.find_first_not_of("#-0123456789");
       label.unit = builder_.Intern(unit == std::string_view::npos ? "" : value.substr(unit));
     } else {
-      label.text = builder_.Intern(value);
+      std::string words(value);
+      std::replace(words.begin(), words.end(), '~', ' ');
+      label.text = builder_.Intern(words);
     }
     set.push_back(label);
   }

@@ -24,7 +24,8 @@ class ProfileMaker {
 
   // `stack`: frames from the root, joined with ';', each "name", "name@file" or "name@file:line";
   // "outer+inner": inner was inlined, one location. A frame may end in "!mapping"; "!mapping" alone
-  // has no symbol. Empty = no stack. `labels`: "key=text key=#12unit", separated by spaces.
+  // has no symbol. Empty = no stack. `labels`: "key=text key=#12unit", separated by spaces;
+  // a ~ in a text is a space.
   ProfileMaker& Sample(std::string_view stack, const std::vector<std::int64_t>& values,
                        std::string_view labels = "");
   Recording Finish();

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
+#include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "memtool/profile/answers/write.h"
+#include "support/make_history.h"
 #include "support/make_profile.h"
 
 namespace memtool {
@@ -134,6 +137,46 @@ TEST(BucketsAnswer, ExplainsABucket) {
   EXPECT_EQ(json, R"({"bytes":30,"count":2,"axis":"","bucket":"Output","word":"cls",)"
                   R"("matched":"rnn_cls","entry":"rnn_cls","also":"RNN"})"
                   "\n");
+}
+
+// Four parameters from before the recording, of which a pass leaves three gradients.
+TEST(BucketsAnswer, EvidenceOfWhatWasThereBefore) {
+  RecordingBuilder builder;
+  const StringId name = builder.Intern("torch::autograd::AccumulateGrad::apply");
+  const Line line{.function = builder.AddFunction({.name = name, .system_name = name})};
+  const StackId stack = builder.AddStack(std::array{builder.AddLocation({}, std::array{line})});
+  std::vector<Event> events;
+  std::vector<Block> blocks;
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    const auto size = static_cast<std::int64_t>(i * 1000);
+    blocks.push_back(
+        {.address = i << 20U, .size = size, .requested = size, .state = BlockState::kActive});
+    if (i < 4) {
+      events.push_back({.key = i << 30U, .size = size, .stack = stack, .action = Action::kAlloc});
+      blocks.push_back(
+          {.address = i << 30U, .size = size, .requested = size, .state = BlockState::kActive});
+    }
+  }
+  Dictionary dictionary{.name = "d", .axes = {{.name = "", .categories = {}}}};
+  dictionary.axes[0].categories = {
+      {.name = "Parameters", .words = {*ParseWord("label:use=parameter")}},
+      {.name = "Unknown", .words = {*ParseWord("(before recording)")}}};
+  const Keywords keywords = *Keywords::Compile(std::move(dictionary));
+  const Selection selection = *Select(std::make_shared<const Recording>(
+      test::MakeRecording(test::BuildHistory(std::move(events)),
+                          test::InOneSegment(std::move(blocks), 0), std::move(builder))), {});
+  const auto answer = Buckets(selection, keywords, {});
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(BucketTexts(answer->rows),
+              ElementsAre("Parameters 6000 3 0+1 of 6000", "Unknown 4000 1 0+1 of 4000",
+                          "Others 6000 3 0+1 of 6000"));
+  ASSERT_EQ(answer->bases.size(), 1U);
+  EXPECT_EQ(answer->bases[0].device, "0");
+  EXPECT_EQ(answer->bases[0].kinds.matched, 3U);
+  std::string json;
+  WriteJson(MakeView(*answer), 0, [&json](std::string_view bytes) { json += bytes; });
+  EXPECT_THAT(json, ::testing::HasSubstr(R"("gradients":3)"));
+  EXPECT_THAT(json, ::testing::HasSubstr(R"("confidence":"high")"));
 }
 
 TEST(BucketsAnswer, AsJson) {

@@ -13,6 +13,7 @@
 #include "memtool/profile/account/account.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/keywords/keywords.h"
+#include "memtool/profile/replay/base_kinds.h"
 #include "memtool/profile/rows/buckets.h"
 #include "memtool/profile/select/selection.h"
 
@@ -88,6 +89,12 @@ struct BucketsPart {
   std::vector<BucketRow> rows;  // by axis in the dictionary's order, without entries
 };
 
+// What divides the blocks from before the recording of one device, and how sure it is.
+struct BaseEvidence {
+  std::string device;
+  BaseKinds kinds;
+};
+
 struct BucketsAnswer {
   AnswerHead head{.question = "buckets"};
   std::string dictionary;
@@ -106,6 +113,7 @@ struct BucketsAnswer {
   std::vector<WordShare> greedy_words;
   std::vector<std::string> idle_words;
   std::vector<BucketsPart> parts;
+  std::vector<BaseEvidence> bases;  // of devices where sizes decide something
 };
 
 inline constexpr auto kBucketFields = Fields<BucketRow>({
@@ -193,7 +201,8 @@ class BucketsMaker {
   BucketTable table_;
   std::vector<BucketTable> parts_;  // one for each input, when they are kept apart
   std::set<std::string> devices_;
-  bool one_device_ = false;   // the last selection is of one
+  bool one_device_ = false;  // the last selection is of one
+  std::vector<BaseEvidence> bases_;
   bool never_frees_ = false;  // an input lists allocations only
 };
 

@@ -50,6 +50,7 @@ const std::vector<Example> kPytorchExamples{
     {"forward@m.py;clone_args@/sp/torch/_inductor/runtime/triton_heuristics.py", "Workspace"},
     {"forward@m.py;_bench@/sp/triton/runtime/autotuner.py", "Workspace"},
     {"forward@m.py;do_bench@/sp/triton/testing.py", "Workspace"},
+    {"(before recording)", "Workspace", "use=workspace"},
     // KV cache
     {"initialize_cache@worker.py;__init__@cache.py;_allocate_kv_cache@/sp/vllm/worker/"
      "cache_engine.py",
@@ -57,6 +58,8 @@ const std::vector<Example> kPytorchExamples{
     {"initialize_kv_cache@/sp/vllm/v1/worker/gpu_model_runner.py;"
      "_allocate_kv_cache_tensors@/sp/vllm/v1/worker/gpu_model_runner.py",
      "KV cache"},
+    {"build@lmdeploy.py;allocate_gpu@/sp/lmdeploy/pytorch/engine/cache_engine.py", "KV cache"},
+    {"_call_impl@/sp/torch/nn/modules/module.py;append@/home/me/model/kv_cache.py", "KV cache"},
     {"main@gen.py;setup_caches@model.py;__init__@model.py", "KV cache"},
     {"init_memory_pool@/sp/sglang/srt/model_executor/model_runner.py;"
      "_create_buffers@/sp/sglang/srt/mem_cache/memory_pool.py",
@@ -122,6 +125,14 @@ const std::vector<Example> kPytorchExamples{
     {"infer@t.py;__call__@/sp/torch/_inductor/output_code.py", "Activations"},
     {"infer@t.py;runtime_wrapper@/sp/torch/_functorch/_aot_autograd/runtime_wrappers.py",
      "Activations"},
+    {"infer@t.py;_fn@/sp/torch/_dynamo/eval_frame.py;step@t.py", "Activations"},
+    {"evaluation_loop@/sp/transformers/trainer.py;nested_concat@/sp/transformers/"
+     "trainer_pt_utils.py",
+     "Activations"},
+    {"training_step@t.py;_generate_and_score_completions@/sp/trl/trainer/grpo_trainer.py",
+     "Activations"},
+    {"fit@t.py;update_policy@/sp/verl/workers/actor/dp_actor.py", "Activations"},
+    {"fit@t.py;entropy_from_logits@/sp/verl/utils/torch_functional.py", "Activations"},
     {"w@w.py;profile_run@/sp/vllm/v1/worker/gpu_model_runner.py", "Activations"},
     {"main@m.py;__call__@/sp/diffusers/pipelines/flux/pipeline_flux.py;"
      "prepare_latents@/sp/diffusers/pipelines/flux/pipeline_flux.py",
@@ -152,7 +163,9 @@ const std::vector<Example> kPytorchExamples{
      "_copy_model_grads_to_main_grads@/sp/megatron/core/optimizer/optimizer.py",
      "Gradients"},
     {"__init__@e.py;_setup_for_real_optimizer@/sp/deepspeed/runtime/zero/stage3.py", "Gradients"},
+    {"(before recording)", "Gradients", "use=gradient"},
     // Optimizer state
+    {"(before recording)", "Optimizer state", "use=optimizer_state"},
     {"_setup_for_real_optimizer@/sp/deepspeed/runtime/zero/stage3.py;"
      "initialize_optimizer_states@/sp/deepspeed/runtime/zero/stage3.py",
      "Optimizer state"},
@@ -184,6 +197,7 @@ const std::vector<Example> kPytorchExamples{
     {"__init__@r.py;__init__@/sp/vllm/v1/worker/block_table.py", "Input data"},
     {"__init__@r.py;create@/sp/sglang/srt/model_executor/input_buffers.py", "Input data"},
     // Parameters
+    {"(before recording)", "Parameters", "use=parameter"},
     {"main@m.py;__init__@/sp/torch/nn/modules/linear.py", "Parameters"},
     {"main@m.py;convert@\\venv\\Lib\\site-packages\\torch\\nn\\modules\\module.py", "Parameters"},
     {"main@m.py;__new__@/sp/torch/nn/parameter.py", "Parameters"},
@@ -218,6 +232,7 @@ const std::vector<Example> kPytorchExamples{
      "Parameters"},
     // What nothing tells.
     {"main@m.py;__init__@replay_buffer.py", "Others"},
+    {"main@bench/kv_cache_sizes.py;make@m.py", "Others"},
     {"__init__@trainer.py;make_noise@n.py;__init__@n.py", "Others"},
     {"(before recording)", "Unknown"},
     {"", "Unknown"},
@@ -290,6 +305,34 @@ const std::vector<Example> kJaxExamples{
     {"main;train_step@t.py", "Training state"},
     {"main;full_step@t.py", "Training state"},
     {"main;update@t.py", "Training state"},
+    {"", "Unknown"},
+    {"main@m.py", "Others"},
+};
+
+const std::vector<Example> kXlaExamples{
+    {"dot;jit_f", "Parameters", "category=parameter"},
+    {"p0", "Parameters", "kind=argument"},
+    {"fusion", "Outputs", "category=output"},
+    {"MatMul", "Outputs", "region=output"},
+    {"c", "Constants", "category=constant"},
+    {"fusion", "Temporaries", "category=temporary"},
+    {"fusion", "Temporaries", "category=thread-local"},
+    {"fusion", "Temporaries", "kind=temporary"},
+    {"Conv2D", "Temporaries", "region=temp"},
+    {"(not listed)", "Temporaries or outputs", "kind=not~listed"},
+    {"fusion", "Temporaries or outputs", "kind=temporary~or~output"},
+    {"(held by other programs and arrays)", "Other programs and arrays", "kind=heap"},
+    {"(reserved by the system)", "Reserved by the system", "kind=reserved"},
+    {"main;train_step@t.py;update@/sp/optax/_src/transform.py", "Optimizer state"},
+    {"main;value_and_grad@t.py", "Gradients"},
+    {"main;__call__@/sp/flax/linen/linear.py", "Activations"},
+    {"main;__call__@/sp/haiku/_src/basic.py", "Activations"},
+    {"main;__call__@/sp/equinox/nn/_linear.py", "Activations"},
+    {"main;forward@m.py", "Activations"},
+    {"main;forward@m.py", "Temporaries", "category=temporary"},
+    {"main;train_step@t.py", "Training state"},
+    {"main;update@t.py", "Training state"},
+    {"(before recording)", "Unknown"},
     {"", "Unknown"},
     {"main@m.py", "Others"},
 };
@@ -376,6 +419,7 @@ TEST(BuiltinKeywords, EachWordHasAnExample) {
   EXPECT_THAT(Faults("pytorch", kPytorchExamples), IsEmpty());
   EXPECT_THAT(Faults("mxnet", kMxnetExamples), IsEmpty());
   EXPECT_THAT(Faults("jax", kJaxExamples), IsEmpty());
+  EXPECT_THAT(Faults("xla", kXlaExamples), IsEmpty());
   EXPECT_THAT(Faults("driver", kDriverExamples), IsEmpty());
   // The test can fail.
   EXPECT_THAT(Faults("jax", {{"main;psum@lax.py", "Gradients"}}),
