@@ -15,7 +15,7 @@ namespace memtool::commands {
 
 namespace {
 
-std::string TimeText(std::int64_t nanos) {
+std::string TakenText(std::int64_t nanos) {
   const auto seconds = static_cast<std::time_t>(nanos / 1'000'000'000);
   std::tm parts{};
   if (::gmtime_r(&seconds, &parts) == nullptr) {
@@ -203,7 +203,7 @@ PropertyList CardRows(const InputCard& card) {
                                   (card.packing.empty() ? "" : ", packed with " + card.packing));
   rows.emplace_back("unpacked", FormatSize(static_cast<std::int64_t>(card.unpacked_bytes)));
   if (card.time_nanos != 0) {
-    rows.emplace_back("taken", TimeText(card.time_nanos));
+    rows.emplace_back("taken", TakenText(card.time_nanos));
   }
   if (card.duration_nanos != 0) {
     rows.emplace_back("duration",

@@ -168,7 +168,7 @@ class LawRows {
     row.recorded = SaturatingAdd(row.recorded, part.recorded);
   }
 
-  void Name(StackId stack, FitLawRow& row) const { NameGroup(GetGroup(stack), row); }
+  void Name(StackId stack, FitLawRow& row) const { NameGroup(GetGroup(groups_, stack), row); }
 
   // By bytes, the largest first. `live`: all of them.
   std::vector<FitLawRow> Take(std::int64_t live) && {
@@ -269,7 +269,7 @@ class FitWork {
         auto groups = GroupAllocations(selections[input].view(), query_.by);
         MEMTOOL_TRY(groups);
         FitLawRow named;
-        LawRows(*groups).Name(scratch.stack, named);
+        LawRows(*groups, *groups).Name(scratch.stack, named);
         FitScratchRow& row =
             own[{std::string(named.name), std::string(named.file), inputs_[input].x}];
         row.name = named.name;
