@@ -78,7 +78,7 @@ class BaseAnalysis {
     }
     for (const Function& function : recording_.functions) {
       const std::string_view file = recording_.Text(function.filename);
-      if (IsOptimizerFile(file)) {
+      if (IsInOptimizerFolder(file)) {
         const std::string_view name = file.substr(file.find_last_of("/\\") + 1);
         note(name.substr(0, name.find('.')));
       }

@@ -19,7 +19,7 @@ StackRole RoleOfFrame(std::string_view function, std::string_view file) {
                 (function.ends_with("::apply") && Contains(function, "Backward"));
   // What a checkpoint computes again runs within the pass.
   role.backward = role.engine || function == "backward" || function == "unpack_hook";
-  role.optimizer = IsOptimizerFile(file);
+  role.optimizer = IsInOptimizerFolder(file);
   role.zero_grad = function == "zero_grad";
   return role;
 }
@@ -35,7 +35,7 @@ void Join(StackRole& role, const StackRole& frame) {
 
 }  // namespace
 
-bool IsOptimizerFile(std::string_view file) {
+bool IsInOptimizerFolder(std::string_view file) {
   constexpr std::array<std::string_view, 7> kFolders{
       "torch/optim/", "apex/optimizers/",    "bitsandbytes/optim/",     "torchao/optim/",
       "ops/adam/",    "pytorch/optimizers/", "megatron/core/optimizer/"};

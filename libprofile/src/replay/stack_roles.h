@@ -22,7 +22,7 @@ struct StackRole {
 std::vector<StackRole> StackRoles(const Recording& recording);
 
 // Whether the code of an optimizer is in a file; its path has slashes of either kind.
-bool IsOptimizerFile(std::string_view file);
+bool IsInOptimizerFolder(std::string_view file);
 
 // How many more of each parameter's size the optimizer keeps that a file of an optimizer, or the
 // span of its step, is named after; 0 when it is not known.
