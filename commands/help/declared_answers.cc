@@ -115,6 +115,7 @@ constexpr FigureInfo kLeaksFigures[] = {
     {"order", R"("name"|"time"|"given"|"event")", "what the steps are ordered by"},
     {"measure", R"("input"|"end"|"low"|"kept")", "what of each step is measured"},
     {"step_mark", "string|null", "the mark that steps begin with"},
+    {"steps_by", R"("part"|"mark"|"phase"|"loop"|null)", "what the steps of a history are"},
 };
 constexpr FigureInfo kTracesFigures[] = {
     // NOLINT

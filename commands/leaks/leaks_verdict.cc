@@ -182,9 +182,11 @@ std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) 
                                    : finding.phase == Phase::kOptimizer ? "its optimizer step"
                                                                         : "it";
   return fmt::format(
-      "one iteration, as far as this shows: memory rises through {}, {} {}by {}: {}; three "
-      "iterations or more would show a trend",
-      through, Rows(finding), Together(answer, finding), Text(answer, finding.sum.delta()),
+      "{}, as far as this shows: memory rises through {}, {} {}by {}: {}; three iterations or more "
+      "would show a trend",
+      answer.history && answer.history->few_iterations > 1 ? "two iterations" : "one iteration",
+      answer.history && answer.history->few_iterations > 1 && through == "it" ? "them" : through,
+      Rows(finding), Together(answer, finding), Text(answer, finding.sum.delta()),
       Names(answer, finding));
 }
 
@@ -205,7 +207,7 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
   const std::string how = jump ? "stepped up once, " + JumpText(answer, finding)
                           : finding.code == FindingCode::kLate ? "began to grow later"
                                                                : "grew";
-  const bool one = answer.history && answer.history->one_iteration;
+  const bool one = answer.history && answer.history->few_iterations > 0;
   const std::string_view then =
       finding.code == FindingCode::kLate       ? " since"
       : finding.code == FindingCode::kLastJump ? ", which is not a trend yet"

@@ -341,7 +341,7 @@ void JudgeAndSort(GrowthSeries& series) {
   }
   series.noisy = 0;
   WeighByRows(series);
-  if (series.one_iteration) {
+  if (series.few_iterations) {
     const auto demote = [](Growth& growth) {
       growth.evidence = growth.is_trend() ? GrowthEvidence::kWeak : growth.evidence;
     };

@@ -412,10 +412,12 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
   }
   growth.series.points = MakePoints(recording, *steps, totals);
   growth.series.rows = JoinParts(std::move(parts), devices);
-  growth.series.one_iteration =
+  growth.iterations = std::max<std::size_t>(steps->few, 1);
+  growth.series.few_iterations =
       growth.source == StepsBy::kParts && !steps->marked &&
-      std::none_of(steps->traces.begin(), steps->traces.end(),
-                   [&index](const ChosenTrace& one) { return ShowsIterations(index, one); });
+      (steps->few > 1 ||
+       std::none_of(steps->traces.begin(), steps->traces.end(),
+                    [&index](const ChosenTrace& one) { return ShowsIterations(index, one); }));
   JudgeAndSort(growth.series);
   return growth;
 }

@@ -18,6 +18,8 @@ namespace memtool {
 namespace {
 
 constexpr std::size_t kMinMarks = 3;
+// Of the allocations: what few steps must hold to be all that the program did.
+constexpr double kNearlyAll = 0.9;
 
 // The last event of the range that has happened by `time`.
 std::int64_t LastBy(const std::vector<std::int64_t>& clock, std::int64_t time, const Step& range) {
@@ -175,16 +177,31 @@ std::size_t MergeSpans(std::vector<StepSpan>& spans) {
   return size;
 }
 
+// How many there are, where they are too few and nearly all that was allocated.
+std::size_t CountFew(const ProgramSteps& found, std::size_t allocations) {
+  std::size_t held = 0;
+  for (const ProgramStep& step : found.steps) {
+    held += step.count;
+  }
+  const bool few = found.steps.size() < kMinMarks &&
+                   static_cast<double>(held) >= kNearlyAll * static_cast<double>(allocations);
+  return few ? found.steps.size() : 0;
+}
+
 // The complete steps that one trace shows by its phases or loops, within its range.
-std::vector<ProgramStep> FindOwnSteps(const HistoryIndex& index, const ChosenTrace& one,
-                                      const StackFacts& facts, StepSource& source) {
+struct OwnSteps {
+  std::vector<ProgramStep> steps;
+  StepSource source = StepSource::kNone;
+  std::size_t few = 0;  // see HistorySteps
+};
+OwnSteps FindOwnSteps(const HistoryIndex& index, const ChosenTrace& one, const StackFacts& facts) {
   const TraceAllocations allocations = CollectAllocations(index, *one.trace, facts);
   if (allocations.size() == 0) {
     return {};
   }
   ProgramSteps found = FindSteps(index, *one.trace, allocations);
-  source = found.source;
-  std::vector<ProgramStep> steps;
+  OwnSteps own{.steps = {}, .source = found.source, .few = CountFew(found, allocations.size())};
+  std::vector<ProgramStep>& steps = own.steps;
   for (std::size_t i = 0; i < found.steps.size(); ++i) {
     ProgramStep& step = found.steps[i];
     step.number = step.number.value_or(static_cast<std::int64_t>(i) + 1);
@@ -194,7 +211,7 @@ std::vector<ProgramStep> FindOwnSteps(const HistoryIndex& index, const ChosenTra
       steps.push_back(std::move(step));
     }
   }
-  return steps;
+  return own;
 }
 
 // Another trace's steps by the clock, or nothing.
@@ -242,8 +259,10 @@ bool TakeProgramSteps(const HistoryIndex& index, HistorySteps& all) {
   std::vector<std::vector<ProgramStep>> found;
   std::size_t leader = 0;
   for (const ChosenTrace& one : all.traces) {
-    StepSource source = StepSource::kNone;
-    found.push_back(FindOwnSteps(index, one, facts, source));
+    OwnSteps own = FindOwnSteps(index, one, facts);
+    const StepSource source = own.source;
+    found.push_back(std::move(own.steps));
+    all.few = std::max(all.few, own.few);
     if (found.size() == 1 || found.back().size() > found[leader].size()) {
       leader = found.size() - 1;
       all.source = source == StepSource::kMark    ? StepsBy::kMarks

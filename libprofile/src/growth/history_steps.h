@@ -30,6 +30,9 @@ struct HistorySteps {
   std::size_t merged = 1;   // marks per step, where there are more than kMaxParts
   bool marked = false;      // the file has marks that could be steps, used or not
   bool unfinished = false;  // a last mark without an end was left out
+  // So many steps were found, which are nearly all of the history and too few to show a trend; 0
+  // where that is not so.
+  std::size_t few = 0;
 };
 
 // Errors: kUsage, as for GrowthOfHistory.

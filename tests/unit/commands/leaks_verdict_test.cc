@@ -25,7 +25,7 @@ struct Row {
 std::vector<std::string> Verdict(const std::vector<Row>& rows, std::int64_t capacity_mib = 0,
                                  bool one_iteration = false) {
   GrowthSeries series;
-  series.one_iteration = one_iteration;
+  series.few_iterations = one_iteration;
   for (std::size_t i = 0; i < rows.front().mib.size(); ++i) {
     GrowthPoint& point = series.points.emplace_back();
     point.name = "s" + std::to_string(i + 1);

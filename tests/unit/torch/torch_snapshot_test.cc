@@ -196,6 +196,20 @@ TEST_P(TorchDevices, HaveTheirOwnTraces) {
 
 INSTANTIATE_TEST_SUITE_P(All, TorchDevices, testing::Values(0, 1, 2));
 
+// PyTorch writes -1, for code without a line, as an unsigned number of 64 bits.
+TEST(TorchSnapshot, CodeWithoutALineIsRead) {
+  for (const char* line : {"18446744073709551615", "-1", "0"}) {
+    const std::string text =
+        std::string(R"({"segments": [], "device_traces": [[{"action": "alloc", "addr": 4096, )") +
+        R"("size": 512, "stream": 0, "frames": [{"name": "f", "filename": "fake.py", "line": )" +
+        line + "}]}]]}";
+    const auto recording = test::LoadBytes(test::ToBytes(text));
+    ASSERT_TRUE(recording) << line << ": " << ToString(recording.error());
+    ASSERT_EQ(recording->lines.size(), 1U);
+    EXPECT_EQ(recording->lines[0].line, 0) << line;
+  }
+}
+
 TEST(TorchSnapshot, LongListsComeInBatches) {
   const Recording recording = Load("batches.pickle");
   ASSERT_EQ(recording.history->events.size(), 2501U);

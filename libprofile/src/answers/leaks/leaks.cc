@@ -258,7 +258,7 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
   AnswerHead head{.question = "leaks", .sample_type = "space", .unit = "bytes"};
   const MomentRange& range = query.steps.range;
   head.Add(index.recording(), name, range.from.text + " to " + range.to.text, &index);
-  const bool one_iteration = growth->series.one_iteration;
+  const std::size_t iterations = growth->series.few_iterations ? growth->iterations : 0;
   LeaksAnswer answer = LeaksOfSeries(std::move(growth->series), std::move(head), query);
   answer.history = {.measure = growth->measure,
                     .mark = std::move(growth->mark),
@@ -267,7 +267,7 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
                     .devices = growth->devices,
                     .merged = growth->merged,
                     .unfinished = growth->unfinished,
-                    .one_iteration = one_iteration};
+                    .few_iterations = iterations};
   return answer;
 }
 

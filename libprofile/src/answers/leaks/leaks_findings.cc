@@ -32,7 +32,7 @@ class Finder {
       findings_.push_back(
           Of(FindingCode::kOneStep, [](const GrowthRow& row) { return row.growth.grew > 0; }));
     } else {
-      if (series_.one_iteration) {
+      if (series_.few_iterations) {
         OneIteration();
       } else {
         GoingOn(FindingCode::kGrowing, GrowthEvidence::kStrong);
@@ -200,10 +200,22 @@ class Finder {
     const auto with = [](GrowthDetail detail) {
       return [detail](const GrowthRow& row) { return row.growth.detail == detail; };
     };
-    Add(Of(FindingCode::kLate, with(GrowthDetail::kLate)));
+    AddNotable(Of(FindingCode::kLate, with(GrowthDetail::kLate)));
     Jumps(FindingCode::kLastJump, true);
     Jumps(FindingCode::kJump, false);
-    Add(Of(FindingCode::kStopped, with(GrowthDetail::kStopped)));
+    AddNotable(Of(FindingCode::kStopped, with(GrowthDetail::kStopped)));
+  }
+
+  // What is no trend is worth a sentence only where it changes what is held.
+  void AddNotable(Finding finding) {
+    constexpr std::int64_t kNotable = 10'000;  // a part of the highest point
+    std::int64_t highest = 0;
+    for (const GrowthPoint& point : series_.points) {
+      highest = std::max(highest, point.total);
+    }
+    if (finding.sum.delta() >= highest / kNotable) {
+      Add(std::move(finding));
+    }
   }
 
   void Jumps(FindingCode code, bool at_last) {
@@ -218,7 +230,7 @@ class Finder {
       return wanted;
     });
     finding.step = step.value_or(0);
-    Add(std::move(finding));
+    AddNotable(std::move(finding));
   }
 
   const GrowthSeries& series_;
@@ -253,7 +265,7 @@ Reach ReachOf(const GrowthSeries& series, const Growth& whole, std::int64_t capa
     return reach;
   }
   const bool is_trend = whole.is_trend() || whole.evidence == GrowthEvidence::kWeak;
-  if (!is_trend || whole.slope <= 0 || series.one_iteration) {
+  if (!is_trend || whole.slope <= 0 || series.few_iterations) {
     reach.rows_grow = std::any_of(series.rows.begin(), series.rows.end(),
                                   [](const GrowthRow& row) { return row.growth.is_trend(); });
     return reach;

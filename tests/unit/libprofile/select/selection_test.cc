@@ -161,6 +161,51 @@ TEST(Select, TwoMomentsOfOneRecording) {
   EXPECT_EQ(end->recording().state, recording->state);
 }
 
+// The question is where memory ran out; without that, what the peak is made of.
+TEST(Select, WithoutAMomentEachDeviceHasItsOwn) {
+  const auto peak = Select(TwoDevices(), {});
+  ASSERT_TRUE(peak) << ToString(peak.error());
+  EXPECT_EQ(peak->moment().text, "peak");
+  EXPECT_EQ(peak->sums().total, 135);
+  EXPECT_EQ(peak->moments()[0].live, 130);
+  EXPECT_EQ(peak->moments()[1].live, 5);
+
+  // Device 0 holds 100 and 40 where it runs out; device 1 peaks at 60 and ends with 20.
+  RecordingBuilder builder;
+  const auto stacks = test::AddStacks(builder, 2, "model.py");
+  History history = test::BuildHistory(
+      {{.key = 0x1000, .size = 100, .stack = stacks[0], .action = Action::kAlloc},
+       {.key = 0x1000, .size = 100, .stack = {}, .action = Action::kFreeCompleted},
+       {.key = 0x2000, .size = 40, .stack = stacks[1], .action = Action::kAlloc},
+       {.key = 7, .size = 4096, .stack = stacks[1], .action = Action::kOom},
+       {.key = 0x2000, .size = 40, .stack = {}, .action = Action::kFreeCompleted}});
+  test::AddTrace(history,
+                 {{.key = 0x1000, .size = 20, .stack = stacks[1], .action = Action::kAlloc},
+                  {.key = 0x2000, .size = 40, .stack = stacks[1], .action = Action::kAlloc},
+                  {.key = 0x2000, .size = 40, .stack = {}, .action = Action::kFreeCompleted}});
+  const Shared recording = std::make_shared<const Recording>(
+      test::MakeRecording(std::move(history), std::nullopt, std::move(builder)));
+  const auto both = Select(recording, {});
+  ASSERT_TRUE(both) << ToString(both.error());
+  EXPECT_EQ(both->moment().text, "oom-or-peak");
+  EXPECT_EQ(both->sums().total, 100);
+  EXPECT_EQ(both->moments()[0].event, 3);
+  EXPECT_EQ(both->moments()[1].event, 1);
+  const auto failed = Select(recording, {.device = "0"}, both->shared_history());
+  ASSERT_TRUE(failed) << ToString(failed.error());
+  EXPECT_EQ(failed->moment().text, "oom");
+  EXPECT_EQ(failed->sums().total, 40);
+  const auto whole = Select(recording, {.device = "1"}, both->shared_history());
+  ASSERT_TRUE(whole) << ToString(whole.error());
+  EXPECT_EQ(whole->moment().text, "peak");
+
+  // Who asks for a failure that is not there is told which device has one.
+  const auto missing = Select(recording, {.moment = *ParseMoment("oom:4")}, both->shared_history());
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message,
+              HasSubstr("1 out-of-memory event is recorded on device 0: oom or oom:0"));
+}
+
 TEST(Select, SumsAreWhatIsLive) {
   for (std::uint32_t seed = 1; seed <= 6; ++seed) {
     const auto recording = std::make_shared<const Recording>(test::RandomHistory(seed, seed * 100));

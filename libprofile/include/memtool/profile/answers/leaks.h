@@ -116,7 +116,7 @@ struct SteppedHistory {
   std::size_t devices = 0;
   std::size_t merged = 1;      // steps per point
   bool unfinished = false;     // a last mark without an end was left out
-  bool one_iteration = false;  // see GrowthSeries
+  std::size_t few_iterations = 0;  // see GrowthSeries: how many; 0 = enough of them
 };
 
 struct LeaksAnswer {

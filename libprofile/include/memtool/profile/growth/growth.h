@@ -155,8 +155,8 @@ struct GrowthSeries {
   Growth whole;                       // of the points' totals; keeps what its rows keep
   std::size_t noisy = 0;              // rows that rise and fall
   // The points are parts of a history in which nothing shows three iterations or more: as far as
-  // is known, any rise is within one iteration, and evidence is weak at most.
-  bool one_iteration = false;
+  // is known, any rise is within one iteration or two, and evidence is weak at most.
+  bool few_iterations = false;
 };
 
 // Judges the whole and every row, taking into account how many rows rise and fall, and sorts.

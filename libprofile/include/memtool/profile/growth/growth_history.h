@@ -56,6 +56,7 @@ struct HistoryGrowth {
   std::size_t merged = 1;  // steps per point, where there are more than kMaxParts
   // a last mark without an end was left out: the recording stops within it
   bool unfinished = false;
+  std::size_t iterations = 1;  // where the series shows too few of them, see GrowthSeries: how many
 };
 
 // `view`: of the index's recording. `space`: where the nodes of rows are interned. Errors: kUsage
