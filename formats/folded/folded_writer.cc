@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
@@ -38,18 +39,23 @@ Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions&
   NodeSpace space;
   NodeWalker walker(view, Granularity::kFileFunction, space);
   NodeStack stack;
-  std::map<std::string, std::int64_t> lines;
+  // By rows of the space first: many stacks may have one line, and a line is made once.
+  std::map<std::vector<NodeId>, std::int64_t> rows;
   bool saturated = sums.saturated;
   for (const StackSum& sum : sums.rows) {
     if (sum.value == 0 || !walker.Expand(sum, stack)) {
       continue;
     }
+    AddTo(rows[{stack.nodes.begin(), stack.nodes.end()}], sum.value, saturated);
+  }
+  std::map<std::string, std::int64_t> lines;
+  for (const auto& [nodes, sum] : rows) {
     std::string line;
-    for (std::size_t i = stack.nodes.size(); i-- > 0;) {
-      line += EscapeFolded(space.Name(stack.nodes[i])) + (i > 0 ? ";" : "");
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      line += EscapeFolded(space.Name(nodes[i]));
+      line += i > 0 ? ";" : "";
     }
-    std::int64_t& value = lines[stack.nodes.empty() ? std::string(kNoStack) : std::move(line)];
-    AddTo(value, sum.value, saturated);
+    AddTo(lines[nodes.empty() ? std::string(kNoStack) : std::move(line)], sum, saturated);
   }
   if (saturated) {
     return Fail(ErrorCode::kLimit, "sums of sizes exceed the 64-bit range");

@@ -25,8 +25,8 @@ std::vector<std::uint32_t> Ranked(const Graph& graph, const NodeSpace& space,
     const NodeValue& value = graph.nodes[i].value;
     const std::int64_t first = Magnitude(by_cum ? value.cum : value.flat);
     const std::int64_t second = Magnitude(by_cum ? value.flat : value.cum);
-    return std::tuple(-first, -second, space.Name(graph.nodes[i].id),
-                      space.File(graph.nodes[i].id));
+    return std::tuple(-first, -second, space.Name(graph.nodes[i].id).substr(0, SharedText::kHead),
+                      space.File(graph.nodes[i].id).substr(0, SharedText::kHead), i);
   };
   std::sort(ranked.begin(), ranked.end(),
             [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });

@@ -13,7 +13,7 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20U;
 constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
 using Rows = std::vector<std::size_t>;
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -32,9 +32,9 @@ class Job {
  public:
   // Each rank holds `layers` times what a layer takes.
   void Add(int layers, std::vector<RowBytes> more = {}) {
-    std::vector<RowBytes> rows{{kWeights, layers * 200 * kMiB},
-                               {kGradients, layers * 200 * kMiB},
-                               {kStates, layers * 400 * kMiB}};
+    std::vector<RowBytes> rows{{kWeights, layers * 200 * kMebibyte},
+                               {kGradients, layers * 200 * kMebibyte},
+                               {kStates, layers * 400 * kMebibyte}};
     rows.insert(rows.end(), more.begin(), more.end());
     rows_.push_back(std::move(rows));
   }
@@ -79,23 +79,23 @@ TEST(ClassifyRanks, FindsStagesAndTheLeak) {
   Job job;
   job.AddMany(12, 8);
   job.AddMany(4, 6);
-  job.rows(9).push_back({kLeak, 320 * kMiB});
+  job.rows(9).push_back({kLeak, 320 * kMebibyte});
   const RankClasses found = job.Classes();
   ASSERT_EQ(found.classes.size(), 2);
   EXPECT_EQ(job.RangesOfClass(found, 0), (Ranges{{0, 11}}));
   EXPECT_EQ(job.RangesOfClass(found, 1), (Ranges{{12, 15}}));
   ASSERT_EQ(found.outliers.size(), 1);
   EXPECT_EQ(found.outliers[0].row, 9);
-  EXPECT_EQ(found.outliers[0].above, 320 * kMiB);
+  EXPECT_EQ(found.outliers[0].above, 320 * kMebibyte);
   EXPECT_TRUE(found.outliers[0].alone);
   ASSERT_EQ(found.outliers[0].because.size(), 1);
   EXPECT_EQ(found.outliers[0].because[0].key, kLeak);
-  EXPECT_EQ(found.outliers[0].because[0].between, 320 * kMiB);
+  EXPECT_EQ(found.outliers[0].because[0].between, 320 * kMebibyte);
   EXPECT_EQ(found.structure.kind, RankPatternKind::kPipelineStages);
   EXPECT_EQ(found.structure.stages, 4);
   EXPECT_EQ(found.structure.block, 4);
   EXPECT_EQ(found.classes[1].differences[0].key, kStates);
-  EXPECT_EQ(found.classes[1].differences[0].between, -800 * kMiB);
+  EXPECT_EQ(found.classes[1].differences[0].between, -800 * kMebibyte);
 }
 
 TEST(ClassifyRanks, FindsOneClass) {
@@ -105,47 +105,47 @@ TEST(ClassifyRanks, FindsOneClass) {
   EXPECT_EQ(found.classes.size(), 1);
   EXPECT_EQ(found.structure.kind, RankPatternKind::kAlike);
   EXPECT_TRUE(found.outliers.empty());
-  EXPECT_EQ(found.classes[0].median, 4 * 800 * kMiB);
+  EXPECT_EQ(found.classes[0].median, 4 * 800 * kMebibyte);
   EXPECT_TRUE(ClassifyRanks({}, 0).classes.empty());
 }
 
 // What is below a hundredth of the job, or 64 MiB, is no difference.
 TEST(ClassifyRanks, KeepsTheTolerance) {
-  for (const std::int64_t more : {64 * kMiB, 64 * kMiB + 1}) {
+  for (const std::int64_t more : {64 * kMebibyte, 64 * kMebibyte + 1}) {
     Job job;
     job.AddMany(8, 1);
     job.rows(3).push_back({kLeak, more});
-    EXPECT_EQ(job.Classes().outliers.size(), more > 64 * kMiB ? 1 : 0);
+    EXPECT_EQ(job.Classes().outliers.size(), more > 64 * kMebibyte ? 1 : 0);
   }
   Job large;
   large.AddMany(8, 100);
-  large.rows(3).push_back({kLeak, 800 * kMiB});
+  large.rows(3).push_back({kLeak, 800 * kMebibyte});
   EXPECT_TRUE(large.Classes().outliers.empty());
-  large.rows(3).back().bytes = 820 * kMiB;
+  large.rows(3).back().bytes = 820 * kMebibyte;
   EXPECT_EQ(large.Classes().outliers.size(), 1);
 }
 
 TEST(ClassifyRanks, TakesAHundredthOfTheLargerTotal) {
-  for (const std::int64_t less : {800 * kMiB, 800 * kMiB + 1}) {
+  for (const std::int64_t less : {800 * kMebibyte, 800 * kMebibyte + 1}) {
     Job job;
     job.AddMany(8, 100);  // 80,000 MiB each
     job.rows(3)[0].bytes -= less;
-    EXPECT_EQ(job.Classes().classes.size(), less > 800 * kMiB ? 2 : 1);
+    EXPECT_EQ(job.Classes().classes.size(), less > 800 * kMebibyte ? 2 : 1);
   }
 }
 
 // What differs in more than the one row is not "like the others, but for a leak", unless nearly all
 // others are alike.
 TEST(ClassifyRanks, TakesOneOfFewAlikeForNoOutlier) {
-  for (const std::int64_t other : {64 * kMiB, 65 * kMiB}) {
+  for (const std::int64_t other : {64 * kMebibyte, 65 * kMebibyte}) {
     Job job;
     job.AddMany(8, 4);
     job.AddMany(8, 3);
     job.rows(3)[1].bytes -= other;
     job.rows(3).push_back({kLeak, kGiB});
     const RankClasses found = job.Classes();
-    EXPECT_EQ(found.outliers.size(), other == 64 * kMiB ? 1 : 0);
-    EXPECT_EQ(found.classes.size(), other == 64 * kMiB ? 2 : 3);
+    EXPECT_EQ(found.outliers.size(), other == 64 * kMebibyte ? 1 : 0);
+    EXPECT_EQ(found.classes.size(), other == 64 * kMebibyte ? 2 : 3);
   }
 }
 
@@ -154,12 +154,12 @@ TEST(ClassifyRanks, TakesOneThatHoldsMoreThanAllOthersForAnOutlier) {
     Job job;
     job.AddMany(15, 4);
     for (std::size_t row = 0; row < 3; ++row) {
-      job.rows(rank)[row].bytes += 194 * kMiB;
+      job.rows(rank)[row].bytes += 194 * kMebibyte;
     }
     const RankClasses found = job.Classes();
     ASSERT_EQ(found.outliers.size(), 1) << rank;
     EXPECT_EQ(found.outliers[0].row, rank);
-    EXPECT_EQ(found.outliers[0].above, 582 * kMiB);
+    EXPECT_EQ(found.outliers[0].above, 582 * kMebibyte);
     EXPECT_EQ(found.classes.size(), 1);
   }
 }
@@ -179,8 +179,8 @@ TEST(ClassifyRanks, ComparesRowsAndNotTotals) {
   job.AddMany(4, 4);
   job.AddMany(4, 4);
   for (std::size_t rank = 4; rank < 8; ++rank) {
-    job.rows(rank)[0].bytes += 500 * kMiB;
-    job.rows(rank)[2].bytes -= 500 * kMiB;
+    job.rows(rank)[0].bytes += 500 * kMebibyte;
+    job.rows(rank)[2].bytes -= 500 * kMebibyte;
   }
   EXPECT_EQ(job.Classes().classes.size(), 2);
 }
@@ -297,7 +297,7 @@ std::vector<Rows> SlowClasses(const std::vector<RankMemory>& ranks) {
       const std::int64_t total =
           std::max(std::accumulate(here.begin(), here.end(), std::int64_t{0}),
                    std::accumulate(there.begin(), there.end(), std::int64_t{0}));
-      if (apart <= std::max(total / 100, 64 * kMiB)) {
+      if (apart <= std::max(total / 100, 64 * kMebibyte)) {
         members.push_back(row);
         joined = true;
         break;
@@ -316,9 +316,9 @@ TEST(ClassifyRanks, AgreesWithTheDefinition) {
     Job job;
     for (int rank = 0; rank < 40; ++rank) {
       // Many pairs lie near the limit. Two rows differ, so that no rank is another's outlier.
-      const auto more = static_cast<std::int64_t>(random() % 5) * 33 * kMiB;
-      const auto other = static_cast<std::int64_t>(random() % 5) * 33 * kMiB;
-      job.Add(2, {{kEmbedding, more + kMiB}, {kLeak, other + kMiB}});
+      const auto more = static_cast<std::int64_t>(random() % 5) * 33 * kMebibyte;
+      const auto other = static_cast<std::int64_t>(random() % 5) * 33 * kMebibyte;
+      job.Add(2, {{kEmbedding, more + kMebibyte}, {kLeak, other + kMebibyte}});
     }
     const auto ranks = job.Ranks();
     const RankClasses found = job.Classes();
@@ -391,7 +391,7 @@ TEST(Outliers, KnowsEqualValues) {
     EXPECT_EQ(Outliers(values), count > 3 ? Rows{count / 2} : Rows{});
     values[count / 2] -= 2 * kGiB;
     EXPECT_EQ(Outliers(values), count > 3 ? Rows{count / 2} : Rows{});
-    values[count / 2] += kGiB + 700 * kMiB;  // within 1 %
+    values[count / 2] += kGiB + 700 * kMebibyte;  // within 1 %
     EXPECT_TRUE(Outliers(values).empty());
   }
 }
@@ -405,18 +405,18 @@ TEST(ClassifyRanks, FindsExactlyWhatWasBuilt) {
     Job job;
     for (int stage = 0; stage < stages; ++stage) {
       const int layers = 4 + static_cast<int>(random() % 3);
-      const std::vector<RowBytes> embedding{{kEmbedding, 900 * kMiB}};
+      const std::vector<RowBytes> embedding{{kEmbedding, 900 * kMebibyte}};
       job.AddMany(per_stage, layers, stage == 0 ? embedding : std::vector<RowBytes>{});
     }
     const bool leaks = random() % 2 == 0;
     const std::size_t rank = random() % job.size();
-    const auto bytes = static_cast<std::int64_t>(200 + random() % 2000) * kMiB;
+    const auto bytes = static_cast<std::int64_t>(200 + random() % 2000) * kMebibyte;
     if (leaks) {
       job.rows(rank).push_back({kLeak, bytes});
     }
     // As real ranks differ, if they do: far below the tolerance.
     for (std::size_t i = 0; i < job.size(); ++i) {
-      job.rows(i)[0].bytes += static_cast<std::int64_t>(random() % 2) * kMiB / 2;
+      job.rows(i)[0].bytes += static_cast<std::int64_t>(random() % 2) * kMebibyte / 2;
     }
     const RankClasses found = job.Classes();
     ASSERT_EQ(found.outliers.size(), leaks ? 1 : 0) << seed;

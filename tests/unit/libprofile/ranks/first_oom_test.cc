@@ -10,30 +10,31 @@
 namespace memtool {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-constexpr std::int64_t kStart = 1'700'000'000 * kSecond;
+constexpr std::int64_t kNanosecondsOfSecond = 1'000'000'000;
+constexpr std::int64_t kFirstTime = 1'700'000'000 * kNanosecondsOfSecond;
 using RankNumbers = std::vector<std::int64_t>;
 
 RankOom At(std::int64_t rank, std::int64_t after, std::int64_t requested_bytes = 100) {
   return {.rank = rank,
-          .time = kStart + after,
+          .time = kFirstTime + after,
           .requested_bytes = requested_bytes,
           .free = rank,
           .where = 7};
 }
 
 TEST(OrderOoms, SaysWhoWasFirstAndHowLongBefore) {
-  const std::vector<RankOom> all{At(5, 42 * kSecond / 10), At(2, 0), At(7, 5 * kSecond)};
+  const std::vector<RankOom> all{At(5, 42 * kNanosecondsOfSecond / 10), At(2, 0),
+                                 At(7, 5 * kNanosecondsOfSecond)};
   const OomSequence found = OrderOoms(all);
   EXPECT_EQ(found.first_rank, 2);
-  EXPECT_EQ(found.before_next, 42 * kSecond / 10);
+  EXPECT_EQ(found.before_next, 42 * kNanosecondsOfSecond / 10);
   EXPECT_EQ(found.at_first, RankNumbers{2});
   ASSERT_EQ(found.groups.size(), 2);
   EXPECT_EQ(found.groups[0].ranks, RankNumbers{2});
   EXPECT_TRUE(found.groups[0].with_first);
   EXPECT_EQ(found.groups[1].ranks, (RankNumbers{5, 7}));
-  EXPECT_EQ(found.groups[1].after_first, 42 * kSecond / 10);
-  EXPECT_EQ(found.groups[1].last, kStart + 5 * kSecond);
+  EXPECT_EQ(found.groups[1].after_first, 42 * kNanosecondsOfSecond / 10);
+  EXPECT_EQ(found.groups[1].last, kFirstTime + 5 * kNanosecondsOfSecond);
   EXPECT_EQ(found.groups[1].min_free, 5);
   EXPECT_EQ(found.groups[1].max_free, 7);
 }
@@ -46,8 +47,9 @@ TEST(OrderOoms, CallsLessThanATenthOfASecondTheSameTime) {
 }
 
 TEST(OrderOoms, FoldsOnlyWhatIsEqual) {
-  const OomSequence found = OrderOoms(std::vector{At(0, 0), At(1, kSecond, 200), At(2, kSecond),
-                                                  At(2, 2 * kSecond), At(3, 3 * kSecond, 200)});
+  const OomSequence found =
+      OrderOoms(std::vector{At(0, 0), At(1, kNanosecondsOfSecond, 200), At(2, kNanosecondsOfSecond),
+                            At(2, 2 * kNanosecondsOfSecond), At(3, 3 * kNanosecondsOfSecond, 200)});
   ASSERT_EQ(found.groups.size(), 3);
   EXPECT_EQ(found.groups[1].ranks, (RankNumbers{1, 3}));
   EXPECT_EQ(found.groups[2].ranks, RankNumbers{2});
@@ -56,7 +58,7 @@ TEST(OrderOoms, FoldsOnlyWhatIsEqual) {
 
 // One rank that fails again and again has nobody behind it.
 TEST(OrderOoms, KnowsNoNextOfOneRank) {
-  const OomSequence found = OrderOoms(std::vector{At(3, 0), At(3, kSecond)});
+  const OomSequence found = OrderOoms(std::vector{At(3, 0), At(3, kNanosecondsOfSecond)});
   EXPECT_EQ(found.first_rank, 3);
   EXPECT_FALSE(found.before_next);
 }
@@ -86,7 +88,8 @@ TEST(OrderOoms, IsTheSameInAnyOrder) {
   std::mt19937 random(3);
   std::vector<RankOom> all;
   for (int i = 0; i < 60; ++i) {
-    all.push_back(At(random() % 20, static_cast<std::int64_t>(random() % 5) * kSecond / 20,
+    all.push_back(At(random() % 20,
+                     static_cast<std::int64_t>(random() % 5) * kNanosecondsOfSecond / 20,
                      static_cast<std::int64_t>(random() % 3)));
   }
   const OomSequence before = OrderOoms(all);

@@ -51,10 +51,10 @@ class SharedText {
     return a.text_ == b.text_ ? std::strong_ordering::equal
                               : Compare(a, b, std::string::npos) <=> 0;
   }
-  // Of their first 4 KiB, which is enough to sort rows: names may have megabytes in common. As
-  // std::string_view::compare().
+  // Bytes of a name that are enough to sort rows by: names may have megabytes in common.
+  static constexpr std::size_t kHead = 4096;
+  // By their heads. As std::string_view::compare().
   static int CompareHeads(const SharedText& a, const SharedText& b) {
-    constexpr std::size_t kHead = 4096;
     return a.text_ == b.text_ ? 0 : Compare(a, b, kHead);
   }
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view> &&
