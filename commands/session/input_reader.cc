@@ -300,14 +300,13 @@ void InputReader::NoteUnlike(const Recording& recording, std::size_t note) {
     return;
   }
   if (!first_) {
-    first_ = {.format = recording.metadata.format,
-              .framework = origin.framework,
-              .kind = origin.kind,
-              .note = note};
+    first_ = {.framework = origin.framework, .kind = origin.kind, .note = note};
     return;
   }
-  const bool alike = first_->format == recording.metadata.format ||
-                     (first_->framework == origin.framework && first_->kind == origin.kind);
+  const bool unknown =
+      first_->framework == Framework::kUnknown || origin.framework == Framework::kUnknown;
+  const bool alike =
+      first_->kind == origin.kind && (unknown || first_->framework == origin.framework);
   if (alike || unlike_) {
     return;
   }

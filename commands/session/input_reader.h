@@ -134,7 +134,6 @@ class InputReader {
   std::optional<ValueChoice> choice_;
   // Of what is added up or compared: what the first input is.
   struct FirstKind {
-    std::string format;
     Framework framework;
     RecordingKind kind;
     std::size_t note;  // its row of notes_

@@ -1,4 +1,4 @@
-#include "output/alike.h"
+#include "rows/alike.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

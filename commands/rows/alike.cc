@@ -1,4 +1,4 @@
-#include "output/alike.h"
+#include "rows/alike.h"
 
 #include <algorithm>
 #include <map>
