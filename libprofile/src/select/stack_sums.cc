@@ -104,6 +104,8 @@ std::vector<std::uint32_t> DevicesOfLabels(const Recording& recording,
   std::vector<std::uint32_t> devices;
   for (std::uint32_t i = 0; i < recording.label_set_count(); ++i) {
     std::string name = LabelValues(recording, LabelSetId(i), "device");
+    const bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+    name.insert(0, number ? "device " : "");  // as TraceText
     const auto [at, added] =
         known.emplace(std::move(name), static_cast<std::uint32_t>(known.size()));
     if (added) {
