@@ -162,9 +162,11 @@ TEST(BucketsAnswer, EvidenceOfWhatWasThereBefore) {
       {.name = "Parameters", .words = {*ParseWord("label:use=parameter")}},
       {.name = "Unknown", .words = {*ParseWord("(before recording)")}}};
   const Keywords keywords = *Keywords::Compile(std::move(dictionary));
-  const Selection selection = *Select(std::make_shared<const Recording>(
-      test::MakeRecording(test::BuildHistory(std::move(events)),
-                          test::InOneSegment(std::move(blocks), 0), std::move(builder))), {});
+  const Selection selection =
+      *Select(std::make_shared<const Recording>(test::MakeRecording(
+                  test::BuildHistory(std::move(events)), test::InOneSegment(std::move(blocks), 0),
+                  std::move(builder))),
+              {});
   const auto answer = Buckets(selection, keywords, {});
   ASSERT_TRUE(answer);
   EXPECT_THAT(BucketTexts(answer->rows),

@@ -311,6 +311,7 @@ const std::vector<Example> kJaxExamples{
 
 const std::vector<Example> kXlaExamples{
     {"dot;jit_f", "Parameters", "category=parameter"},
+    {"train_step@t.py;(rounding)@<allocator>", "Rounding", "category=rounding"},
     {"p0", "Parameters", "kind=argument"},
     {"fusion", "Outputs", "category=output"},
     {"MatMul", "Outputs", "region=output"},
