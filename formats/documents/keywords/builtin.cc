@@ -218,6 +218,7 @@ constexpr std::string_view kXla =
 # - A message of a program that did not fit lists arguments, and other buffers without saying which are outputs.
 # - What the allocator gave beyond what was asked for is Rounding.
 # - What a trace does not tell of a buffer goes by the code that ran: rest: is for what no other word matches.
+# - What the allocator gave beyond what was asked for is Rounding, whatever it was for.
 keywords:
   Rounding: [label:category=rounding]
   Parameters: [label:category=parameter, label:kind=argument]

@@ -192,6 +192,10 @@ class Rows {
                               .source = table.keywords().dictionary().name},
                      .bucket = bucket.name,
                      .entries = std::move(bucket.entries)};
+      // What was left out of this step, as rounding is.
+      std::erase_if(row.entries, [](const BucketEntry& entry) {
+        return entry.sum.bytes == 0 && entry.sum.unknown == 0;
+      });
       if (row.entries.size() > kEntries) {
         row.more_entries = row.entries.size() - kEntries;
         row.entries.resize(kEntries);

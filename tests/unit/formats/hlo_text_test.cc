@@ -47,7 +47,7 @@ TEST(HloText, WhatIsDroppedBeforeRoundingIsNoDamage) {
       "cumulative_size; total_size - cumulative_size; allocation\n"
       "   13.48GiB(100%);         0B; allocation 0: size 13.48GiB, preallocated-temp:\n",
       hlo::TextDump::kUsageReport);
-  EXPECT_EQ(large.precision, 6417285);  // half of 0.01 GiB, and 1 MiB
+  EXPECT_EQ(large.precision, 6417286);  // half of 0.01 GiB, and 1 MiB
   EXPECT_EQ(large.program.Total(), 14479785983);
   const hlo::TextProgram wrong = hlo::ReadHloText(
       "Total bytes used: 14481000000 (13.48GiB)\n"

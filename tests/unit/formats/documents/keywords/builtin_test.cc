@@ -310,6 +310,7 @@ const std::vector<Example> kJaxExamples{
 };
 
 const std::vector<Example> kXlaExamples{
+    {"train_step@t.py;(rounding)@<allocator>", "Rounding", "region=output category=rounding"},
     {"dot;jit_f", "Parameters", "category=parameter"},
     {"train_step@t.py;(rounding)@<allocator>", "Rounding", "category=rounding"},
     {"p0", "Parameters", "kind=argument"},
