@@ -216,7 +216,6 @@ constexpr std::string_view kXla =
 # traces, as an operation asks for memory. label: words are searched in the labels of a buffer.
 # - Parameters are what a program is called with: weights, optimizer state and inputs alike.
 # - A message of a program that did not fit lists arguments, and other buffers without saying which are outputs.
-# - What the allocator gave beyond what was asked for is Rounding.
 # - What a trace does not tell of a buffer goes by the code that ran: rest: is for what no other word matches.
 # - What the allocator gave beyond what was asked for is Rounding, whatever it was for.
 keywords:
