@@ -23,9 +23,9 @@ def test_api(env):
     same(1, len(re.findall(r"alloc .*size=4096 .*tag=layer1", text)), "tag")
     same(1, len(re.findall(r"alloc .*size=500 .*tag=inner", text)), "inner tag")
     assert re.search(r"^mark begin#1 ", text, re.M) and re.search(r"^mark snapshot ", text, re.M)
-    total = json.loads(env.ask("top", "--format", "json", env.log()))["total"]
+    total = json.loads(env.ask("top", "--at", "end", "--format", "json", env.log()))["total"]
     same((1 << 20) + 4096, total, "the arena is not counted beside its segment")
-    total = json.loads(env.ask("top", "--device", "arena@0", "--format", "json", env.log()))["total"]
+    total = json.loads(env.ask("top", "--at", "end", "--device", "arena@0", "--format", "json", env.log()))["total"]
     same(500, total, "the arena alone")
     total = json.loads(env.ask("top", "--at", "mark:begin#1", "--device", "0", "--format", "json",
                                env.log()))["total"]

@@ -127,7 +127,7 @@ class Compared:
         if self.holes or not self.placed(self.last):
             return
         whole = self.rows(self.whole, "segments", "--at", f"event:{self.last}", "--by", "line")
-        cut = self.rows(self.cut, "segments", "--by", "line")
+        cut = self.rows(self.cut, "segments", "--at", "end", "--by", "line")
         for row in whole + cut:
             # Of two stacks that hold the same, segments names the one that comes first in the file.
             # Fragmentation depends on the largest request that a recording shows, and a cut shows

@@ -50,7 +50,7 @@ def main():
         sys.exit(77)
     failed = 0
     for file in files:
-        out = subprocess.run([args.memtool, "segments", "--format", "json", file], capture_output=True, timeout=300,
+        out = subprocess.run([args.memtool, "segments", "--at", "end", "--format", "json", file], capture_output=True, timeout=300,
                              check=False)
         if out.returncode != 0:
             sys.exit(f"{file}: {out.returncode}: {out.stderr.decode()}")

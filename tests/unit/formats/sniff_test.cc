@@ -101,7 +101,7 @@ TEST(RecognizeUnread, TakesNoTextForXla) {
   EXPECT_EQ(WhatIs("\nstep jit_fwd done\nall good\n"), "text of no known kind");
   EXPECT_EQ(WhatIs("\n\x1b[31mTraceback\x1b[0m in jit_step, /device:GPU:0\n"),
             "text of no known kind");
-  EXPECT_EQ(WhatIs("\x0a\x0f\x12\x0djit_train_step\x12\x02\x08\x01"sv), xla);
+  EXPECT_EQ(WhatIs("\x0a\x10\x12\x0ejit_train_step\x12\x02\x08\x01"sv), xla);
   // A field that goes on behind the head.
   EXPECT_EQ(WhatIs("\x0a\xff\xff\x03\x12\x0djit_train_step"sv), xla);
 }

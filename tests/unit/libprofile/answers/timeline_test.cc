@@ -68,7 +68,8 @@ std::vector<std::string> Rows(const TimelineAnswer& answer) {
   for (std::size_t i = 0; i < answer.row_count(); ++i) {
     const TimelineRow row = answer.Row(i);
     std::string text = std::to_string(row.device) + ": " + std::to_string(row.event) + " " +
-                       std::to_string(row.allocated) + " of " + std::to_string(row.reserved);
+                       std::to_string(row.allocated) + " of " +
+                       (IsClamped(row.reserved) ? "unknown" : std::to_string(row.reserved));
     for (const std::int64_t bytes : row.layers) {
       text += " " + std::to_string(bytes);
     }
@@ -82,7 +83,7 @@ TEST(TimelineAnswer, HasAPointPerChangeOfEachTrace) {
   const TimelineAnswer answer = AskTimeline(index, {});
   EXPECT_THAT(Rows(answer),
               ElementsAre("0: -1 0 of 0", "0: 0 0 of 2048", "0: 1 100 of 2048", "0: 2 130 of 2048",
-                          "0: 4 30 of 2048", "1: -1 0 of 0", "1: 0 5 of 0"));
+                          "0: 4 30 of 2048", "1: -1 0 of unknown", "1: 0 5 of unknown"));
   EXPECT_THAT(answer.silent, ElementsAre(2U));
   EXPECT_TRUE(answer.layers.empty());
   EXPECT_EQ(answer.zero, kTimelineMilli);
