@@ -327,8 +327,7 @@ std::string Headline(const OomCase& found) {
   if (!found.failed) {
     return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
                        found.elsewhere ? "at this moment" : "in this file", where,
-                       FormatSize(found.state->reserved), SizeOf(facts.live),
-                       MomentText(found));
+                       FormatSize(found.state->reserved), SizeOf(facts.live), MomentText(found));
   }
   std::string text = "OUT OF MEMORY" + where;
   if (!facts.requested_bytes) {

@@ -63,7 +63,8 @@ void ViewOptions::Declare(po::options_description& options, const ByOption& by) 
         ToValue(&moment_text_, MomentWords())
             ->value_name("MOMENT")
             ->notifier([this](const std::string&) { has_moment_ = true; }),
-        "the moment of a history: oom-or-peak (default), end, start, peak, peak:reserved, job-peak, "
+        "the moment of a history: oom-or-peak (default), end, start, peak, peak:reserved, "
+        "job-peak, "
         "oom[:K], event:N, time:12.5s, time:@EPOCH, mark:NAME[#K][:end] or step:K");
   }
   add("device", po::value(&options_.device)->value_name("DEVICE"),

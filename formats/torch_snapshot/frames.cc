@@ -30,7 +30,8 @@ Value FrameTable::Frame(std::span<const Value> pairs, std::uint64_t offset) {
         break;
       case Word::kLine:
         // PyTorch writes -1, for code without a line, as an unsigned number of 64 bits.
-        line = pairs[i + 1].kind == ValueKind::kBigUint ? 0 : std::max<std::int64_t>(field.Int(), 0);
+        line =
+            pairs[i + 1].kind == ValueKind::kBigUint ? 0 : std::max<std::int64_t>(field.Int(), 0);
         break;
       case Word::kFxNodeOp:
       case Word::kFxNodeName:

@@ -97,7 +97,8 @@ TEST(WithoutAddress, BlocksSumToWhatIsLiveAtEveryEvent) {
 }
 
 TEST(WithoutAddress, IsARowOfTop) {
-  auto selection = Select(Made({Alloc(1, 10), Adjust(100), Adjust(-40)}), {.moment = *ParseMoment("end")});
+  auto selection =
+      Select(Made({Alloc(1, 10), Adjust(100), Adjust(-40)}), {.moment = *ParseMoment("end")});
   ASSERT_TRUE(selection);
   const TopAnswer top = Top(*std::move(selection));
   EXPECT_EQ(top.total, 70);

@@ -87,7 +87,7 @@ struct CheckCause {
 struct CheckRow {
   std::string input;
   CheckWhat what = CheckWhat::kPeak;
-  std::string name;  // of the device, the bucket or the function
+  std::string name;                   // of the device, the bucket or the function
   std::optional<std::int64_t> value;  // none: the input does not tell it
   std::int64_t limit = 0;
   std::optional<std::int64_t> base;  // from the baseline; none: the limit is a budget's

@@ -114,8 +114,8 @@ struct SteppedHistory {
   StepsBy source = StepsBy::kParts;
   bool by_time = false;
   std::size_t devices = 0;
-  std::size_t merged = 1;      // steps per point
-  bool unfinished = false;     // a last mark without an end was left out
+  std::size_t merged = 1;          // steps per point
+  bool unfinished = false;         // a last mark without an end was left out
   std::size_t few_iterations = 0;  // see GrowthSeries: how many; 0 = enough of them
 };
 

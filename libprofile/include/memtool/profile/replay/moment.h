@@ -30,20 +30,21 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
     kStep,  // where a step begins: by the marks of profilers, else where PlaceStep found it
   };
   Kind kind = Kind::kEnd;
-  std::int64_t index = -1;  // kOom, kMark, kStep: which one, negative from the end; kEvent: entry number
-  bool indexed = false;     // an index was given
-  std::int64_t nanos = 0;   // kTime
-  bool epoch = false;       // kTime: since the epoch
-  std::string name;         // kMark
-  bool mark_end = false;    // kMark: its end instead of its beginning
+  std::int64_t index =
+      -1;  // kOom, kMark, kStep: which one, negative from the end; kEvent: entry number
+  bool indexed = false;                // an index was given
+  std::int64_t nanos = 0;              // kTime
+  bool epoch = false;                  // kTime: since the epoch
+  std::string name;                    // kMark
+  bool mark_end = false;               // kMark: its end instead of its beginning
   std::vector<std::int64_t> placed{};  // kStep: the event per row of History::traces
-  std::string text;         // in its usual spelling, for headers
-  std::string option = "--at";  // what errors call it
+  std::string text;                    // in its usual spelling, for headers
+  std::string option = "--at";         // what errors call it
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], oom-or-peak, event:N, time:12.5s,
-// time:@EPOCH, mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the colon may be
-// in upper case. Errors: kUsage, which begin with `option`.
+// time:@EPOCH, mark:NAME[#K][:end], step:K; a number alone is an event, and what stands before the
+// colon may be in upper case. Errors: kUsage, which begin with `option`.
 Result<MomentSpec> ParseMoment(std::string_view text, std::string_view option = "--at");
 
 // The moment that is looked at unless another one is asked for, because most questions are about

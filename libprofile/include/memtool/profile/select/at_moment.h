@@ -24,10 +24,10 @@ struct MomentOfTrace {
 // A recording of what is live at the moment: samples {stack, labels} × {allocations, space}, one
 // per trace, stack, label set and size, over the stacks, history and state of the index's
 // recording. Labels: device, stream, state, segment, pool, backward (the temporaries of a backward
-// pass), use (what sizes show of blocks: BaseKinds), and those of the allocation event. What was allocated before the recording and has no
-// stack of its own gets the stack kBeforeRecording, what events without an address left the stack
-// kWithoutAddress. `device`: empty for all. Errors: kUsage when
-// the moment does not exist or the device is unknown.
+// pass), use (what sizes show of blocks: BaseKinds), and those of the allocation event. What was
+// allocated before the recording and has no stack of its own gets the stack kBeforeRecording, what
+// events without an address left the stack kWithoutAddress. `device`: empty for all. Errors: kUsage
+// when the moment does not exist or the device is unknown.
 Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
                            std::string_view device, std::vector<MomentOfTrace>* moments);
 

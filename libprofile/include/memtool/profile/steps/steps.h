@@ -107,8 +107,7 @@ ProgramSteps FindSteps(const HistoryIndex& index, const Trace& trace,
 
 // "step:3" as the events after which that step begins, on each device that `device` chooses; other
 // moments as they are. Errors: kUsage where a device has no such step.
-Result<MomentSpec> PlaceStep(MomentSpec moment, const HistoryIndex& index,
-                             std::string_view device);
+Result<MomentSpec> PlaceStep(MomentSpec moment, const HistoryIndex& index, std::string_view device);
 
 // Fills in what was live and allocated in steps whose events and allocations are known; in order,
 // without overlap. FindSteps has done so.
