@@ -16,9 +16,11 @@ export const figures = {
   async timeline({ check, line, answerOf, text }, page, folder, label) {
     const answer = answerOf(await line(page, "timeline"), folder);
     const device = answer.rows[0].device;
-    const last = answer.rows.filter((row) => row.device === device).at(-1);
     const says = await text(page, ".chart .says");
-    check(`${label}: the timeline's end`, says.includes(`${size(last.allocated)} live · ${size(last.reserved)} reserved`), says);
+    const event = Number(/event ([\d,]+)/.exec(says)?.[1].replaceAll(",", "") ?? Infinity);
+    const last = answer.rows.filter((row) => row.device === device && row.event <= event).at(-1);
+    check(`${label}: the timeline's moment`,
+      says.includes(`${size(last.allocated)} live${last.reserved === null ? "" : ` · ${size(last.reserved)} reserved`}`), says);
     const legend = await page.locator(".chart").first().locator(".legend button").evaluateAll((buttons) =>
       buttons.map((button) => [button.querySelector(".name").textContent, button.querySelector(".size").textContent]));
     for (const layer of answer.inputs[0].layers) {

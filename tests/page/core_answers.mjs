@@ -37,7 +37,7 @@ function casesOf(path) {
 const kNeedsMore = ["stdin", "env", "widths", "writes", "then", "stdout", "scratch"];
 // They list what a build has.
 const kAboutTheBuild = new Set(["convert-help", "help-overview", "help-option", "help-formats"]);
-const kLeftOut = /not in this build|pictures are not drawn|a folder without a profiler's trace/;
+const kLeftOut = /not in this build|pictures are not drawn|a folder without a profiler's trace|a folder of .*, and no profiler's trace/;
 
 const core = await startCore(coreFolder);
 core.copy(testdata, "/testdata");
