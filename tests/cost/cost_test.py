@@ -39,7 +39,7 @@ MAX_TIMES_MEMORY = 4
 FREE_MEMORY, MEMORY_PER_BYTE, MEMORY_PER_REFUSED_BYTE = 64 * MIB, 32, 1
 FREE_OUTPUT, OUTPUT_PER_BYTE, MAX_TIMES_OUTPUT = MIB, 16, 4
 # Data says every row's texts whole, however many rows share one: its bound is --limit output-bytes, and its time that of writing.
-DATA, DATA_PER_SECOND = {"json", "jsonl", "csv", "raw", "sqlite"}, 128 * MIB
+DATA, DATA_PER_SECOND = {"json", "jsonl", "csv"}, 128 * MIB
 
 TWIN_SECONDS = 60  # of processor time, under valgrind
 # Of the search: powers of two times the size of the short test; the part of inputs that become containers.
@@ -54,7 +54,7 @@ def judged(cost, twin, size, twin_size, many=1, data=False):
     """-> what is wrong with the costs of an input, beside time: words"""
     scale = max(1, size / twin_size)
     faults = []
-    if (cost.code < 0 or cost.code == INTERNAL_FAULT) and not (data and cost.full):
+    if cost.code < 0 or cost.code == INTERNAL_FAULT:
         faults.append(f"ends with {signal.Signals(-cost.code).name if cost.code < 0 else cost.code} after {cost.seconds:.1f} s")
     # Where its twin is refused as well, the question is: both are read before it is asked.
     refused = cost.code in INPUT_ERRORS and not cost.output and twin.code not in INPUT_ERRORS
@@ -158,8 +158,6 @@ class Search:
             faults = judged(cost, twin, size, plain_size, many, data)
             scale = max(1, size / plain_size)
             seconds = cost.seconds - (cost.output / DATA_PER_SECOND if data else 0)
-            if data and cost.full:
-                seconds = 0
             if seconds > LEAST_SECONDS and seconds > MAX_TIMES_SECONDS * scale * max(twin.seconds, LEAST_SECONDS / 10):
                 faults.append(f"{cost.seconds:.2f} s, its twin {twin.seconds:.2f} s")
         # Said once for each command: its other forms have the same cause.

@@ -24,7 +24,6 @@ class Cost:
     memory: int  # most bytes in memory
     output: int  # bytes on standard output and in the file that it writes
     said: str  # on standard error, in the end
-    full: bool = False  # it wrote all that it was allowed to
 
 
 def limited(limits):
@@ -46,12 +45,8 @@ def run(memtool, words, limits=Limits(), folder=None):
             child.returncode = os.waitstatus_to_exitcode(status)
             written = os.path.getsize(out) if os.path.exists(out) else 0
             stderr.seek(max(0, os.path.getsize(stderr.name) - 500))
-            said = stderr.read().decode(errors="replace")
-            # What it is begun from counts as its own: no less can be measured.
-            least = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            memory = 0 if usage.ru_maxrss <= least else usage.ru_maxrss * 1024
-            full = os.path.getsize(stdout.name) + written >= limits.output or "SQLite" in said
-            return Cost(child.returncode, usage.ru_utime, memory, os.path.getsize(stdout.name) + written, said, full)
+            return Cost(child.returncode, usage.ru_utime, usage.ru_maxrss * 1024, os.path.getsize(stdout.name) + written,
+                        stderr.read().decode(errors="replace"))
 
 
 def instructions(memtool, words, seconds):
