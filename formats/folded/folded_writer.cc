@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -39,23 +40,27 @@ Result<void> FoldedWriter::Write(const Recording& recording, const WriteOptions&
   NodeSpace space;
   NodeWalker walker(view, Granularity::kFileFunction, space);
   NodeStack stack;
-  // By rows of the space first: many stacks may have one line, and a line is made once.
-  std::map<std::vector<NodeId>, std::int64_t> rows;
+  // By the names' ids first: many stacks may have one line, and a line is made once.
+  std::map<std::vector<StringId>, std::int64_t> named;
   bool saturated = sums.saturated;
   for (const StackSum& sum : sums.rows) {
     if (sum.value == 0 || !walker.Expand(sum, stack)) {
       continue;
     }
-    AddTo(rows[{stack.nodes.begin(), stack.nodes.end()}], sum.value, saturated);
+    std::vector<StringId> names;
+    for (const NodeId node : stack.nodes) {
+      names.push_back(space[node].name);
+    }
+    AddTo(named[std::move(names)], sum.value, saturated);
   }
   std::map<std::string, std::int64_t> lines;
-  for (const auto& [nodes, sum] : rows) {
+  for (const auto& [names, sum] : named) {
     std::string line;
-    for (std::size_t i = nodes.size(); i-- > 0;) {
-      line += EscapeFolded(space.Name(nodes[i]));
+    for (std::size_t i = names.size(); i-- > 0;) {
+      line += EscapeFolded(space.Text(names[i]));
       line += i > 0 ? ";" : "";
     }
-    AddTo(lines[nodes.empty() ? std::string(kNoStack) : std::move(line)], sum, saturated);
+    AddTo(lines[names.empty() ? std::string(kNoStack) : std::move(line)], sum, saturated);
   }
   if (saturated) {
     return Fail(ErrorCode::kLimit, "sums of sizes exceed the 64-bit range");

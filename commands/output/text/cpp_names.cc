@@ -70,7 +70,7 @@ std::string ShortCpp(std::string_view name) {
 }
 
 std::string NameText(std::string_view name) {
-  constexpr std::size_t kLongest = std::size_t{64} << 10U;  // of what compilers write
+  constexpr std::size_t kLongest = std::size_t{8} << 10U;  // of what somebody reads
   if (name.size() > kLongest) {
     return NameText(Abridge(name, kLongest / 2));
   }

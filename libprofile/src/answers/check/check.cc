@@ -28,13 +28,14 @@ std::optional<std::int64_t> GetReserved(const Digest& digest) {
   return most == 0 && digest.peak > 0 ? std::nullopt : std::optional(most);
 }
 
-// A peak is unknown where nothing was recorded of what happened: only that it was no less.
+// False where nothing was recorded of what happened: the peak was no less than what is there.
+bool TellsPeak(const Digest& digest) {
+  return std::none_of(digest.diagnostics.begin(), digest.diagnostics.end(),
+                      [](const auto& each) { return LeavesPeakUnknown(each.first); });
+}
+
 std::optional<std::int64_t> KnownPeak(const Digest& digest, std::int64_t peak, std::int64_t limit) {
-  const bool unknown =
-      std::any_of(digest.diagnostics.begin(), digest.diagnostics.end(), [](const auto& each) {
-        return each.first == kNothingRecorded || each.first == kRingOfOneEvent;
-      });
-  return unknown && peak <= limit ? std::nullopt : std::optional(peak);
+  return peak <= limit && !TellsPeak(digest) ? std::nullopt : std::optional(peak);
 }
 
 const DigestDevice* DeviceNamed(const Digest& digest, std::string_view name) {
@@ -192,8 +193,10 @@ void CheckMaker::AddBaseline(const CheckFacts& facts) {
             .because = {}},
            facts);
   };
-  const std::int64_t peak = baseline_->digest.peak;
-  add(CheckWhat::kPeak, KnownPeak(facts.digest, facts.digest.peak, band_.Limit(peak)), peak);
+  if (TellsPeak(baseline_->digest)) {
+    const std::int64_t peak = baseline_->digest.peak;
+    add(CheckWhat::kPeak, KnownPeak(facts.digest, facts.digest.peak, band_.Limit(peak)), peak);
+  }
   add(CheckWhat::kTotal, facts.digest.end, baseline_->digest.end);
   if (const auto reserved = GetReserved(baseline_->digest)) {
     add(CheckWhat::kReserved, GetReserved(facts.digest), *reserved);

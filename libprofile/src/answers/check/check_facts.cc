@@ -4,6 +4,7 @@
 #include "memtool/profile/answers/buckets.h"
 #include "memtool/profile/answers/check.h"
 #include "memtool/profile/base/paths.h"
+#include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/moment.h"
 
 namespace memtool {
@@ -59,7 +60,8 @@ CheckFacts ForBaseline(CheckFacts facts) {
   digest.since_epoch = false;
   digest.grid = {};
   digest.ooms.clear();
-  digest.diagnostics.clear();
+  std::erase_if(digest.diagnostics,
+                [](const auto& each) { return !LeavesPeakUnknown(each.first); });
   for (DigestDevice& device : digest.devices) {
     device.begin = device.last = device.peak_time = kNoTime;
   }

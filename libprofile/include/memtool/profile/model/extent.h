@@ -25,6 +25,10 @@ std::string RecordCall(const Recording& recording);
 // Codes of the diagnostics of what is not whole.
 inline constexpr std::string_view kNothingRecorded = "nothing_recorded";
 inline constexpr std::string_view kRingOfOneEvent = "ring_of_one_event";
+// True for these: what such an input held at most is not known.
+inline bool LeavesPeakUnknown(std::string_view code) {
+  return code == kNothingRecorded || code == kRingOfOneEvent;
+}
 
 // A sentence for every answer, where not all was recorded, or something else than memory.
 std::optional<Diagnostic> NoteLacking(const Recording& recording);
