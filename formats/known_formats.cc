@@ -120,11 +120,6 @@ bool IsHtml(std::string_view text) {
   return StartsWith(begin, "<!doctype html") || StartsWith(begin, "<html");
 }
 
-// trace_plot and segment_plot of PyTorch 2.0: what is drawn, in place of the snapshot.
-bool IsOldPlot(std::string_view text) {
-  return IsHtml(text) && HasAny(text, {"alloc_data = {", "trace_data = {"});
-}
-
 // Python's marshal: a dict whose first key is a tuple of file, line and function.
 bool IsPythonProfile(std::string_view text) {
   constexpr char kNoReference = 0x7f;
@@ -152,7 +147,7 @@ struct Rule {
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 26> kRules{{
+constexpr std::array<Rule, 25> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kTimeHint}},
     {[](std::string_view t) { return StartsWith(t, "heap_v2/"); },
      {"a heap profile of jemalloc",
@@ -197,9 +192,6 @@ constexpr std::array<Rule, 26> kRules{{
      },
      {"a program or library", "give the profile that it wrote"}},
     {IsXlaProto, {"an XLA trace or HLO module", kLaterHint}},
-    {IsOldPlot,
-     {"a page drawn by PyTorch 2.0, with a picture and no snapshot",
-      "give the snapshot that it was drawn from; pages of PyTorch 2.1 and later hold theirs"}},
     {IsHtml, {"an HTML page", "give the file that the page shows"}},
     {[](std::string_view t) { return StartsWith(t, "digraph") || StartsWith(t, "strict digraph"); },
      {"a Graphviz graph", "give the profile that it was drawn from"}},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
@@ -23,6 +24,8 @@
 namespace memtool::commands {
 
 namespace {
+
+constexpr std::size_t kMaxTextBytes = 8192;
 
 constexpr VisibleView kColon = VisibleView::Own(":");
 
@@ -95,7 +98,10 @@ class Dump {
       }
     }
   }
-  [[nodiscard]] std::string Text(StringId id) const { return EscapeText(recording_.Text(id)); }
+  // Names of megabytes are cut: each record that has one would say all of it.
+  [[nodiscard]] std::string Text(StringId id) const {
+    return EscapeText(Abridge(recording_.Text(id), kMaxTextBytes));
+  }
 
   void Header() {
     const Metadata& metadata = recording_.metadata;

@@ -39,7 +39,7 @@ std::string WholeText(const OomCase& found) {
     case BreakdownTotal::kReserved:
       break;
   }
-  return "reserved " + size;
+  return (found.state && found.state->exceeds() ? "live " : "reserved ") + size;
 }
 
 // What is known of a program, where the message does not say what the device had.

@@ -175,9 +175,8 @@ std::string Why(const OomCase& found) {
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:
       return fmt::format(
-          "{}: the {} asked for fit neither into the {} free in the driver nor into the {} cached",
-          found.facts.capacity ? "the device is full" : "full", SizeOf(found.facts.requested_bytes),
-          SizeOf(found.facts.free),
+          "no one piece of {}: {} free in the driver and {} cached are enough only together",
+          SizeOf(found.facts.requested_bytes), SizeOf(found.facts.free),
           found.state ? FormatSize(found.state->usable_free) : CachedText(found));
     case OomReason::kFreeUnknown:
       return fmt::format(
@@ -325,6 +324,11 @@ std::string Headline(const OomCase& found) {
                        FormatSize(found.state->reserved), FormatSize(found.state->live));
   }
   if (!found.failed) {
+    if (found.ring_of_one && !found.elsewhere) {
+      return fmt::format(
+          "NOT KNOWN whether memory ran out{}, the ring held one event: {} reserved, {} live at {}",
+          where, FormatSize(found.state->reserved), SizeOf(facts.live), MomentText(found));
+    }
     return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
                        found.elsewhere ? "at this moment" : "in this file", where,
                        FormatSize(found.state->reserved), SizeOf(facts.live), MomentText(found));

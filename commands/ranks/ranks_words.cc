@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "output/tabulate.h"
@@ -51,7 +52,8 @@ std::string ClockText(std::int64_t nanos) {
                      nanos % kNanos / 1'000'000);
 }
 
-std::string_view HowText(const RanksAnswer& answer) {
+// How most ranks are known; none where there are none.
+std::optional<IdentityHow> HowOfMost(const RanksAnswer& answer) {
   std::map<IdentityHow, std::size_t> counts;
   for (const RankFacts& rank : answer.ranks) {
     ++counts[rank.how];
@@ -59,10 +61,15 @@ std::string_view HowText(const RanksAnswer& answer) {
   const auto most =
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == counts.end()) {
+  return most == counts.end() ? std::nullopt : std::optional(most->first);
+}
+
+std::string_view HowText(const RanksAnswer& answer) {
+  const std::optional<IdentityHow> how = HowOfMost(answer);
+  if (!how) {
     return "no input tells its rank";
   }
-  switch (most->first) {
+  switch (*how) {
     case IdentityHow::kUser:
       return "ranks by --rank-from";
     case IdentityHow::kContent:
@@ -84,12 +91,16 @@ std::string WhoText(const RanksAnswer& answer) {
   const RankSetKey& set = answer.set.key;
   const std::size_t read = CountRead(answer);
   std::string text = Counted(read, "rank");
+  if (answer.ranks.empty()) {
+    return text;
+  }
   if (read < answer.ranks.size()) {
     text += fmt::format(" ({} more cannot be read)", answer.ranks.size() - read);
   }
   if (answer.hosts > 1) {
     text += fmt::format(" of {}", Counted(answer.hosts, "host"));
   }
+  text += HowOfMost(answer) == IdentityHow::kGuess ? ", guessed from the names" : "";
   if (!set.job.empty() && !answer.set.job_is_folder) {
     text += ", job " + set.job;
   }

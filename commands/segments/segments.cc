@@ -214,13 +214,19 @@ class SegmentsCommand final : public RowsCommand {
                                        FormatSize(t.free), share(t.free, t.reserved)));
     if (t.pieces_known()) {
       head.push_back(FragmentationText(t));
+    } else if (t.exceeds()) {
+      head.emplace_back(
+          "more is live than these segments hold: what is free in them and fragmentation are "
+          "unknown");
     } else {
       head.push_back(fmt::format(
-          "{} free in no block that the file lists: the largest free block, fragmentation and "
-          "what empty_cache() gives back of it are unknown",
-          FormatSize(t.gives.unlisted)));
+          "{} free in no block that the file lists: the largest free block{} and fragmentation are "
+          "unknown",
+          FormatSize(t.gives.unlisted),
+          t.empty_cache ? ", what empty_cache() gives back of it" : ""));
     }
-    if (t.pieces_known() || t.gives.returnable > 0 || t.gives.reuse_only > 0) {
+    if (t.empty_cache && !t.exceeds() &&
+        (t.pieces_known() || t.gives.returnable > 0 || t.gives.reuse_only > 0)) {
       head.push_back(fmt::format(
           "empty_cache() gives back {} · only reuse can fill {} in {} gap{} beside live blocks",
           ReturnableText(t.gives), FormatSize(t.gives.reuse_only), FormatCount(t.gives.gaps),

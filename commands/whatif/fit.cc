@@ -267,23 +267,29 @@ class FitCommand final : public RowsCommand {
   }
 
   // To two digits: a prediction from afar has no more.
-  static std::string RoundText(std::int64_t x) {
+  static std::int64_t Rounded(std::int64_t x) {
     std::int64_t digit = 1;
     while (x / digit >= 100) {
       digit *= 10;
     }
-    return FormatCount(x / digit * digit);
+    return x / digit * digit;
   }
 
-  // "the most that fits in 22.83 GiB is about ctx 10,000 to 12,000, 24 times the largest recorded".
+  // "the most that fits in 22.83 GiB is about ctx 10,000 to 12,000, 20 to 24 times the largest
+  // recorded".
   [[nodiscard]] std::string FarText(const FitLargest& best, const std::string& with) const {
     const double most = *std::max_element(query_.x.begin(), query_.x.end());
-    const std::string low = RoundText(*best.x_low);
-    const std::string high = RoundText(*best.x);
-    return fmt::format(
-               "the most that fits in {}{} is about {} {}{}, {:.0f} times the largest recorded",
-               FormatSize(*answer_.limit), with, parameter_, low == high ? "" : low + " to ", high,
-               static_cast<double>(*best.x) / most) +
+    const auto range = [](const std::string& low, const std::string& high) {
+      return low == high ? high : low + " to " + high;
+    };
+    const std::int64_t low = Rounded(*best.x_low);
+    const std::int64_t high = Rounded(*best.x);
+    const auto times = [most](std::int64_t x) {
+      return fmt::format("{:.0f}", static_cast<double>(x) / most);
+    };
+    return fmt::format("the most that fits in {}{} is about {} {}, {} times the largest recorded",
+                       FormatSize(*answer_.limit), with, parameter_,
+                       range(FormatCount(low), FormatCount(high)), range(times(low), times(high))) +
            (best.bounded ? "" : "; more than that was not tried");
   }
 

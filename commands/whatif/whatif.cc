@@ -192,6 +192,11 @@ class WhatifCommand final : public Command {
         return stack.valid() && view.Expand(stack, visible);
       };
     }
+    if (!without_.empty() && !view.Unmatched().empty()) {
+      return Fail(ErrorCode::kUsage, fmt::format("--without: no function, file or mapping matches "
+                                                 "'{}'",
+                                                 without_));
+    }
     auto answer = Whatif(*input_reader.IndexOf(recording), query_);
     MEMTOOL_TRY(answer);
     answer_ = *std::move(answer);
@@ -199,10 +204,6 @@ class WhatifCommand final : public Command {
     answer_.head = input_reader.Head("whatif");
     answer_.head.sample_type = "reserved";
     answer_.head.unit = "bytes";
-    if (!without_.empty() && !view.Unmatched().empty()) {
-      Warn(input_reader.streams(),
-           fmt::format("--without: no function, file or mapping matches '{}'", without_));
-    }
     return {};
   }
 

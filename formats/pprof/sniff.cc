@@ -31,16 +31,18 @@ Verdict Look(ByteCursor& cursor, bool first) {
   const std::uint64_t tag = cursor.Varint();
   const std::uint64_t number = tag >> 3U;
   const std::uint64_t type = tag & 7U;
-  // Wire types by field number; 13 (comments) comes in two forms.
+  // Wire types by field number; 13 (comments) comes in two forms, one by one and packed.
   const bool length = number <= 6 || number == 11;
   const bool known = number >= 1 && number <= 15;
   const std::uint64_t expected = length ? wire::kLength : wire::kVarint;
-  if (number == 0 || (known && number != 13 && type != expected)) {
+  const bool either = number == 13 && (type == wire::kVarint || type == wire::kLength);
+  if (number == 0 || (known && !either && type != expected)) {
     return {.decided = true};
   }
   const wire::Field field = wire::Payload(cursor, tag, 0);
-  if (number == 6 && field.bytes.empty() && first) {
-    return {.decided = true, .match = Match::kCertain};  // string 0, the empty one, in front
+  if (number == 6 && first) {
+    // String 0 is the empty one. Text that begins with "2" reads as a string that is not.
+    return {.decided = true, .match = field.bytes.empty() ? Match::kCertain : Match::kNo};
   }
   if (number == 1) {
     return {.decided = true, .match = IsSampleType(field.bytes) ? Match::kCertain : Match::kNo};

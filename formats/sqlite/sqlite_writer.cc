@@ -7,12 +7,14 @@
 #include <array>
 #include <cerrno>
 #include <concepts>
+#include <functional>
 #include <optional>
 #include <system_error>
 #include <vector>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
+#include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/history/events.h"
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/replay.h"
@@ -124,7 +126,8 @@ class Table {
 
 class Filler {
  public:
-  Filler(sqlite3* db, const Recording& recording) : db_(db), recording_(recording) {}
+  Filler(sqlite3* db, const Recording& recording)
+      : db_(db), recording_(recording), texts_(Into("texts", 2)) {}
 
   Result<void> Fill() {
     FillMeta();
@@ -144,6 +147,8 @@ class Filler {
     return {db_, name, columns, state_};
   }
   [[nodiscard]] std::string Text(StringId id) const { return ToUtf8(recording_.Text(id)); }
+  // The row of `texts` that has the text.
+  std::int64_t TextRow(StringId id) { return text_rows_(id); }
 
   void FillMeta();
   void FillCode();
@@ -157,6 +162,11 @@ class Filler {
   sqlite3* db_;
   const Recording& recording_;
   Result<void> state_;
+  Table texts_;
+  OncePerText<std::function<std::int64_t(StringId)>> text_rows_{[this](StringId id) {
+    texts_.Add(id.value(), Text(id));
+    return std::int64_t{id.value()};
+  }};
 };
 
 void Filler::FillMeta() {
@@ -195,16 +205,16 @@ void Filler::FillMeta() {
 }
 
 void Filler::FillCode() {
-  Table mappings = Into("mappings", 3);
+  Table mappings = Into("mapping_rows", 3);
   for (std::size_t i = 0; i < recording_.mappings.size(); ++i) {
     const Mapping& mapping = recording_.mappings[i];
-    mappings.Add(i, Text(mapping.filename), Text(mapping.build_id));
+    mappings.Add(i, TextRow(mapping.filename), TextRow(mapping.build_id));
   }
-  Table functions = Into("functions", 5);
+  Table functions = Into("function_rows", 5);
   for (std::size_t i = 0; i < recording_.functions.size(); ++i) {
     const Function& function = recording_.functions[i];
-    functions.Add(i, Text(function.name), Text(function.system_name), Text(function.filename),
-                  function.start_line);
+    functions.Add(i, TextRow(function.name), TextRow(function.system_name),
+                  TextRow(function.filename), function.start_line);
   }
   Table frames = Into("frames", 3);
   for (std::size_t i = 0; i < recording_.lines.size(); ++i) {
@@ -229,13 +239,14 @@ void Filler::FillStacks() {
 }
 
 void Filler::FillLabels() {
-  Table labels = Into("labels", 5);
+  Table labels = Into("label_rows", 6);
+  std::int64_t row = 0;
   for (std::size_t i = 0; i < recording_.label_set_count(); ++i) {
     for (const Label& label : recording_.Labels(LabelSetId(i))) {
       if (label.numeric) {
-        labels.Add(i, Text(label.key), Null(), label.number, Text(label.unit));
+        labels.Add(row++, i, TextRow(label.key), Null(), label.number, TextRow(label.unit));
       } else {
-        labels.Add(i, Text(label.key), Text(label.text), Null(), Null());
+        labels.Add(row++, i, TextRow(label.key), TextRow(label.text), Null(), Null());
       }
     }
   }

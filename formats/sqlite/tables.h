@@ -7,15 +7,17 @@ inline constexpr const char* kTables = R"sql(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE settings(name TEXT, value TEXT);
 CREATE TABLE diagnostics(severity TEXT, code TEXT, message TEXT, count INTEGER);
-CREATE TABLE mappings(id INTEGER PRIMARY KEY, file TEXT, build_id TEXT);
-CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT, system_name TEXT, file TEXT,
-  start_line INTEGER);
+CREATE TABLE texts(id INTEGER PRIMARY KEY, text TEXT);
+CREATE TABLE mapping_rows(id INTEGER PRIMARY KEY, file_id INTEGER, build_id_id INTEGER);
+CREATE TABLE function_rows(id INTEGER PRIMARY KEY, name_id INTEGER, system_name_id INTEGER,
+  file_id INTEGER, start_line INTEGER);
 CREATE TABLE frames(id INTEGER PRIMARY KEY, function_id INTEGER, line INTEGER);
 CREATE TABLE locations(id INTEGER PRIMARY KEY, mapping_id INTEGER, address INTEGER,
   first_frame INTEGER, frame_count INTEGER);
 CREATE TABLE stacks(id INTEGER, position INTEGER, location_id INTEGER,
   PRIMARY KEY(id, position)) WITHOUT ROWID;
-CREATE TABLE labels(set_id INTEGER, key TEXT, text TEXT, number INTEGER, unit TEXT);
+CREATE TABLE label_rows(id INTEGER PRIMARY KEY, set_id INTEGER, key_id INTEGER, text_id INTEGER,
+  number INTEGER, unit_id INTEGER);
 CREATE TABLE sample_types(id INTEGER PRIMARY KEY, type TEXT, unit TEXT, role TEXT);
 CREATE TABLE samples(id INTEGER PRIMARY KEY, stack_id INTEGER, label_set INTEGER,
   unknown_size INTEGER);
@@ -43,7 +45,22 @@ CREATE TABLE blocks(id INTEGER PRIMARY KEY, segment_id INTEGER, address INTEGER,
   requested INTEGER, state TEXT, stack_id INTEGER);
 )sql";
 
+// A text is stored once, however many functions, modules and labels have it.
 inline constexpr const char* kViews = R"sql(
+CREATE VIEW mappings AS
+  SELECT id, (SELECT text FROM texts WHERE id = file_id) AS file,
+    (SELECT text FROM texts WHERE id = build_id_id) AS build_id
+  FROM mapping_rows;
+CREATE VIEW functions AS
+  SELECT id, (SELECT text FROM texts WHERE id = name_id) AS name,
+    (SELECT text FROM texts WHERE id = system_name_id) AS system_name,
+    (SELECT text FROM texts WHERE id = file_id) AS file, start_line
+  FROM function_rows;
+CREATE VIEW labels AS
+  SELECT set_id, (SELECT text FROM texts WHERE id = key_id) AS key,
+    (SELECT text FROM texts WHERE id = text_id) AS text, number,
+    (SELECT text FROM texts WHERE id = unit_id) AS unit
+  FROM label_rows ORDER BY label_rows.id;
 CREATE VIEW stack_frames AS
   SELECT s.id AS stack_id, s.position AS position, f.id - l.first_frame AS inlined, u.name AS function,
     u.file AS file, f.line AS line, m.file AS module, l.address AS address
@@ -55,7 +72,7 @@ CREATE VIEW stack_text AS
   FROM (SELECT * FROM stack_frames ORDER BY stack_id, position DESC, inlined DESC) GROUP BY stack_id;
 CREATE VIEW label_text AS
   SELECT set_id, group_concat(key || '=' || coalesce(text, number), ' ') AS text
-  FROM (SELECT * FROM labels ORDER BY set_id, rowid) GROUP BY set_id;
+  FROM (SELECT * FROM labels) GROUP BY set_id;
 CREATE VIEW sample_rows AS
   SELECT s.id AS id, t.type AS type, t.unit AS unit, v.value AS value, s.unknown_size AS unknown_size,
     s.stack_id AS stack_id, s.label_set AS label_set

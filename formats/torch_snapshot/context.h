@@ -14,7 +14,7 @@
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/data_value.h"
-#include "torch_snapshot/words.h"
+#include "torch_snapshot/wire/words.h"
 
 namespace memtool::formats::torch_snapshot {
 

@@ -77,6 +77,11 @@ Result<Recording> SnapshotBuilder::Finish(const Value& root, std::uint64_t offse
                                      [](const Mark& mark) { return mark.begin != kNoTime; });
   history.clock = timed ? Clock::kUnix : Clock::kAbsent;
   Describe(history);
+  // Pages that draw a trace have no list of segments.
+  const auto is_absent = [](const Value& part) { return part.kind == ValueKind::kNone; };
+  if (is_absent(parts_.segments) && is_absent(parts_.host_segments) && !history.traces.empty()) {
+    context_.builder.ClearState();
+  }
   context_.notes.MoveTo(context_.builder);
   context_.builder.SetHistory(std::move(history));
   return std::move(context_.builder).Finish();

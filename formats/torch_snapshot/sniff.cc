@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "support/byte_cursor.h"
+#include "torch_snapshot/pages/plot_page.h"
 #include "torch_snapshot/torch_snapshot_reader.h"
 
 namespace memtool::formats {
@@ -61,7 +62,8 @@ Match TorchSnapshotReader::Sniff(std::span<const std::byte> head) const {
   }
   if (text[0] == '<') {
     const bool snapshot = Has(text, "snapshot") || Has(text, "MemoryViz");
-    return snapshot && Has(text, "\"base64\"") ? Match::kCertain : Match::kNo;
+    const bool holds = snapshot && Has(text, "\"base64\"");
+    return holds || torch_snapshot::IsPlotPage(text) ? Match::kCertain : Match::kNo;
   }
   return Match::kNo;
 }

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string>
+
 #include "memtool/formats/byte_window.h"
+#include "memtool/formats/source.h"
 #include "support/pickle/pickle_machine.h"
 #include "support/read_error.h"
-#include "torch_snapshot/html_source.h"
 #include "torch_snapshot/json_form.h"
+#include "torch_snapshot/pages/html_source.h"
+#include "torch_snapshot/pages/plot_page.h"
 #include "torch_snapshot/snapshot_builder.h"
 
 namespace memtool::formats {
@@ -82,6 +87,12 @@ Result<Recording> TorchSnapshotReader::Read(ByteWindow& in, const Limits& limits
   const auto head = in.Fill(1);
   if (head.empty() || head.front() != std::byte{'<'}) {
     return ReadPlain(in, limits, {});
+  }
+  constexpr std::size_t kHead = std::size_t{64} << 10U;
+  if (torch_snapshot::IsPlotPage(AsText(in.Fill(kHead)))) {
+    const std::string pickle = torch_snapshot::ReadPlotPage(in, limits);
+    ByteWindow drawn(MakeMemorySource(std::as_bytes(std::span(pickle))));
+    return ReadPickle(drawn, limits, ", from a page drawn by PyTorch 2.0");
   }
   torch_snapshot::FindEmbedded(in);
   const std::uint64_t start = in.offset();

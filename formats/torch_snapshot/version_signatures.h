@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "torch_snapshot/words.h"
+#include "torch_snapshot/wire/words.h"
 
 namespace memtool::formats::torch_snapshot {
 

@@ -9,26 +9,10 @@ def write(name, data):
         file.write(data if isinstance(data, bytes) else data.encode())
 
 
-def page(words):
-    return ('\n<!DOCTYPE html>\n<html>\n<head></head>\n<body>\n<script type="module">\n'
-            f'{words}\n</script>\n</body>\n</html>\n')
-
-
-PLOT = {"actions": [0, 1, 0], "elements_size": [512, 1024], "elements_info": [0, 1], "elements_category": None,
-        "suffix_table": [[0, None], [1, 0]], "string_table": ["main train.py:3", "jit_step model.py:7"],
-        "initially_allocated": [], "categories": None}
-STATE = {"string_table": ["alloc"], "suffix_table": [], "events": {"action": [0], "addr": [1024], "size": [512],
-         "stream": [0], "frames": [None]}, "segments": {"addr": [], "size": [], "stream": []},
-         "blocks": {"addr": [], "size": [], "real_size": [], "frames": [], "pending_free": []}}
-
 write("report1.nsys-rep", b"NVIDIA Tegra Profiler Report 1.\x0a\x0bLocal (CLI)\x12\x04\x08\x01\x20\x03\x00\x01")
 write("unknown.nsys-rep", bytes(range(200, 256)) * 4)
 write("train.prof", marshal.dumps({("train.py", 12, "step"): (1, 1, 0.25, 1.5, {}), ("~", 0, "<built-in>"): (3, 3, 0.1, 0.1, {})}, 2))
 write("jeprof.heap", "heap_v2/524288\n  t*: 28: 56637 [0: 0]\n  t0: 28: 56637 [0: 0]\n@ 0x7f8e6a 0x55d1c2\n  t*: 1: 4096 [0: 0]\n")
-write("trace.html", page("import {main} from \"https://cdn.jsdelivr.net/gh/pytorch/pytorch/torch/utils/viz/MemoryPlot.js\"\n"
-                         f"let alloc_data = {json.dumps(PLOT)}\nmain(alloc_data)"))
-write("state.html", page("import {main} from \"https://cdn.jsdelivr.net/gh/pytorch/pytorch/torch/utils/viz/StatePlot.js\"\n"
-                         f"let trace_data = {json.dumps(STATE)}\nmain(trace_data)"))
 write("worker.log", "\n2026-11-20 10:00:01 INFO compiling jit_train_step on /device:GPU:0\n"
                     "\x1b[32m2026-11-20 10:00:09 INFO done\x1b[0m\n")
 write("memory_profile.json", json.dumps([{"memoryProfilePerAllocator": {"GPU_0_bfc": {"profileSummary": {}}}}]))

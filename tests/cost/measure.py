@@ -1,10 +1,16 @@
-"""What one run of the program costs, under limits: instructions by valgrind, or processor time, memory and output."""
+"""What one run of the program costs, under limits: instructions by valgrind, or processor time, memory and output.
+
+The memory of a process counts from before its program begins, as the copy of what started it. So runs are started by a
+small process (this file as a program), however large what asks for them has grown.
+"""
+import json
 import os
 import re
 import resource
 import subprocess
+import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 MIB = 1 << 20
 
@@ -34,9 +40,9 @@ def limited(limits):
     return apply
 
 
-def run(memtool, words, limits=Limits(), folder=None):
-    """OUT among the words is a file to write."""
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+def start_and_wait(memtool, words, limits):
+    """Of the small process. OUT among the words is a file to write."""
+    with tempfile.TemporaryDirectory() as scratch:
         out = os.path.join(scratch, "out")
         with open(os.path.join(scratch, "stdout"), "w+b") as stdout, open(os.path.join(scratch, "stderr"), "w+b") as stderr:
             child = subprocess.Popen([memtool, *(out if word == "OUT" else word for word in words)], stdin=subprocess.DEVNULL,
@@ -47,6 +53,17 @@ def run(memtool, words, limits=Limits(), folder=None):
             stderr.seek(max(0, os.path.getsize(stderr.name) - 500))
             return Cost(child.returncode, usage.ru_utime, usage.ru_maxrss * 1024, os.path.getsize(stdout.name) + written,
                         stderr.read().decode(errors="replace"))
+
+
+starter = {}  # by process: a pool forks
+
+
+def run(memtool, words, limits=Limits()):
+    if os.getpid() not in starter:
+        starter[os.getpid()] = subprocess.Popen([sys.executable, "-S", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = starter[os.getpid()]
+    print(json.dumps([str(memtool), [str(word) for word in words], asdict(limits)]), file=process.stdin, flush=True)
+    return Cost(**json.loads(process.stdout.readline()))
 
 
 def instructions(memtool, words, seconds):
@@ -62,3 +79,13 @@ def instructions(memtool, words, seconds):
         with open(log, encoding="utf-8", errors="replace") as file:
             refs = re.search(r"I\s+refs:\s+([\d,]+)", file.read())
     return int(refs[1].replace(",", "")) if child.returncode >= 0 and refs else None, usage.ru_utime + usage.ru_stime
+
+
+def main():
+    for line in sys.stdin:
+        memtool, words, limits = json.loads(line)
+        print(json.dumps(asdict(start_and_wait(memtool, words, Limits(**limits)))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -121,7 +121,8 @@ keywords:
     - autograd::AccumulateGrad
     - "/Backward[0-9]*::apply/"
     - "/^_?backward(?:_step)?$/"
-    - file:torch/autograd/
+    - file:torch/autograd/__init__.py
+    - file:torch/autograd/graph.py
     - "/^_?(?:post_backward|reduce_grad|foreach_reduce|ddp_init_helper|setup_buckets)/"
     - "/_ipg_|_grads_in_partition|partition_grads|_contiguous_grads|reduce_gradients|_grads_to_main_grads|clip_grad/"
     - "rest:/^_setup_for_real_optimizer$/"

@@ -11,7 +11,7 @@
 #include "memtool/profile/base/numbers.h"
 #include "torch_snapshot/fixups/metadata.h"
 #include "torch_snapshot/version_signatures.h"
-#include "torch_snapshot/write/pickle_writer.h"
+#include "torch_snapshot/wire/pickle_writer.h"
 
 namespace memtool::formats::torch_snapshot {
 

@@ -130,6 +130,8 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   const Holders holders(*std::move(groups));
   answer_.head.Add(selection);
   SegmentTotals& totals = answer_.totals;
+  totals.empty_cache =
+      totals.empty_cache || recording.metadata.origin.framework == Framework::kPyTorch;
   totals.programs = totals.programs && recording.metadata.origin.kind == RecordingKind::kProgram;
   for (const MomentOfTrace& moment : selection.moments()) {
     const Trace& trace = recording.history->traces[moment.trace];

@@ -410,6 +410,11 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
           {.name = devices.back(), .totals = std::move(total), .whole = {}});
     }
   }
+  for (RowPart& one : parts) {
+    if (one.group == row_of[unnamed.no_address]) {
+      one.kept.clear();  // nobody knows which of it was freed
+    }
+  }
   growth.series.points = MakePoints(recording, *steps, totals);
   growth.series.rows = JoinParts(std::move(parts), devices);
   growth.iterations = std::max<std::size_t>(steps->few, 1);

@@ -67,6 +67,10 @@ Result<std::vector<ChosenTrace>> ChooseTraces(const HistoryIndex& index,
     MEMTOOL_TRY(span);
     if (span->first == span->last) {
       const MomentRange& range = options.range;
+      if (range.from.text == "start" && range.to.text == "end") {
+        return Fail(ErrorCode::kUsage,
+                    fmt::format("{} has one moment: no step lies in it", TraceText(trace)));
+      }
       return Fail(ErrorCode::kUsage,
                   fmt::format("{} {} and {} {} are both event {} of {}: no step lies between",
                               range.from.option, range.from.text, range.to.option, range.to.text,

@@ -9,6 +9,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/flat_cum.h"
@@ -18,8 +19,6 @@
 namespace memtool {
 
 namespace {
-
-constexpr std::size_t kHead = 4096;  // enough to tell names apart
 
 // Each group has the number of its name, in the order in which they come up.
 template <class Index, class MakeName>
@@ -59,7 +58,8 @@ void AddLines(const View& view, const By& by, NodeSpace& space, AllocationGroups
   }
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
   const auto count = [&counts](const AllocationGroups::Name& name) -> std::size_t& {
-    return counts[{name.name.view().substr(0, kHead), name.file.view().substr(0, kHead)}];
+    return counts[{name.name.view().substr(0, SharedText::kHead),
+                   name.file.view().substr(0, SharedText::kHead)}];
   };
   bool repeated = false;
   for (const AllocationGroups::Name& name : groups.names) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "memtool/profile/model/answerable.h"
 
@@ -10,12 +11,25 @@ namespace memtool {
 
 namespace {
 
-// Of what is live.
-std::size_t CountStacks(const AllocatorState& state) {
-  return static_cast<std::size_t>(
-      std::count_if(state.blocks.begin(), state.blocks.end(), [](const Block& block) {
-        return block.state != BlockState::kInactive && block.stack.valid();
-      }));
+// In PyTorch 2.0 the call had other arguments.
+constexpr std::string_view kSchemaOfLegacyCall = "1.12 to 2.0";
+
+// Of what is live: how many have a stack, and how many are there.
+std::pair<std::size_t, std::size_t> CountStacks(const AllocatorState& state) {
+  std::pair<std::size_t, std::size_t> counts;
+  for (const Block& block : state.blocks) {
+    const bool live = block.state != BlockState::kInactive;
+    counts.first += live && block.stack.valid() ? 1 : 0;
+    counts.second += live ? 1 : 0;
+  }
+  return counts;
+}
+
+// "what is live has its stack", "514 of 839 live blocks have their stack".
+std::string HaveStacks(const AllocatorState& state) {
+  const auto [stacks, live] = CountStacks(state);
+  return stacks == live ? "what is live has its stack"
+                        : fmt::format("{} of {} live blocks have their stack", stacks, live);
 }
 
 // "samples (count), cpu (nanoseconds)".
@@ -35,7 +49,7 @@ Extent ExtentOf(const Recording& recording) {
       !recording.state || recording.state->segments.empty()) {
     return Extent::kWhole;
   }
-  const std::size_t stacks = CountStacks(*recording.state);
+  const std::size_t stacks = CountStacks(*recording.state).first;
   if (recording.history->events.empty()) {
     return stacks == 0 ? Extent::kNothing : Extent::kWhole;
   }
@@ -76,9 +90,11 @@ std::optional<Diagnostic> NoteLacking(const Recording& recording) {
       return Diagnostic{
           .severity = Severity::kNote,
           .code = std::string(kRingOfOneEvent),
-          .message = fmt::format("the ring held one event: what is live has its stack, but no "
-                                 "peak is known; {} takes max_entries",
-                                 RecordCall(recording))};
+          .message = fmt::format("the ring held one event: {}, but no peak is known; {} takes {}",
+                                 HaveStacks(*recording.state), RecordCall(recording),
+                                 recording.metadata.origin.schema == kSchemaOfLegacyCall
+                                     ? "trace_alloc_max_entries"
+                                     : "max_entries")};
   }
   return std::nullopt;
 }

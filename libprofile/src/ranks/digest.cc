@@ -8,6 +8,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/history_index.h"
@@ -92,8 +93,8 @@ class RowTable {
   }
   // Which of two rows of one size comes first.
   [[nodiscard]] std::pair<std::string_view, std::string_view> Heads(const Key& key) const {
-    constexpr std::size_t kHead = 4096;
-    return {texts_[key.first].substr(0, kHead), texts_[key.second].substr(0, kHead)};
+    return {texts_[key.first].substr(0, SharedText::kHead),
+            texts_[key.second].substr(0, SharedText::kHead)};
   }
 
   NodeSpace space_;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
+
+#include "memtool/profile/base/once_per_text.h"
 
 namespace memtool {
 
@@ -12,14 +15,13 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-StackRole RoleOfFrame(std::string_view function, std::string_view file) {
+StackRole RoleOfFunction(std::string_view function) {
   StackRole role{.frames = true};
   role.accumulate = Contains(function, "autograd::AccumulateGrad");
   role.engine = role.accumulate || Contains(function, "autograd::Engine") ||
                 (function.ends_with("::apply") && Contains(function, "Backward"));
   // What a checkpoint computes again runs within the pass.
   role.backward = role.engine || function == "backward" || function == "unpack_hook";
-  role.optimizer = IsInOptimizerFolder(file);
   role.zero_grad = function == "zero_grad";
   return role;
 }
@@ -36,22 +38,29 @@ void Join(StackRole& role, const StackRole& frame) {
 }  // namespace
 
 bool IsInOptimizerFolder(std::string_view file) {
-  constexpr std::array<std::string_view, 7> kFolders{
+  static constexpr std::array<std::string_view, 7> kFolders{
       "torch/optim/", "apex/optimizers/",    "bitsandbytes/optim/",     "torchao/optim/",
       "ops/adam/",    "pytorch/optimizers/", "megatron/core/optimizer/"};
-  return std::any_of(kFolders.begin(), kFolders.end(), [file](std::string_view folder) {
-    return std::search(file.begin(), file.end(), folder.begin(), folder.end(), [](char a, char b) {
-             return a == b || (a == '\\' && b == '/');
-           }) != file.end();
-  });
+  const auto has_folder = [](std::string_view path) {
+    return std::any_of(kFolders.begin(), kFolders.end(),
+                       [path](std::string_view folder) { return Contains(path, folder); });
+  };
+  if (file.find('\\') == std::string_view::npos) {
+    return has_folder(file);
+  }
+  std::string path(file);
+  std::replace(path.begin(), path.end(), '\\', '/');
+  return has_folder(path);
 }
 
 std::vector<StackRole> StackRoles(const Recording& recording) {
   std::vector<StackRole> functions;
   functions.reserve(recording.functions.size());
+  OncePerText role([&](StringId id) { return RoleOfFunction(recording.Text(id)); });
+  OncePerText optimizer([&](StringId id) { return IsInOptimizerFolder(recording.Text(id)); });
   for (const Function& function : recording.functions) {
-    functions.push_back(
-        RoleOfFrame(recording.Text(function.name), recording.Text(function.filename)));
+    functions.push_back(role(function.name));
+    functions.back().optimizer = optimizer(function.filename);
   }
   std::vector<StackRole> stacks(recording.stack_count());
   for (std::size_t i = 0; i < stacks.size(); ++i) {

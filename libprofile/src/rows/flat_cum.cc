@@ -8,6 +8,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/once_per_text.h"
+#include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/select/operation_name.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/view.h"
@@ -134,14 +135,15 @@ void FlatCum::KeepLines(const Recording& recording, std::span<const NodeId> of_l
 }
 
 std::vector<Place> FlatCum::Places() const {
-  constexpr std::size_t kHead = 4096;  // enough to tell files apart
   struct Best {
     std::int64_t weight = 0;
     StringId file;
     std::int64_t line = 0;
   };
   const auto before = [this](const Best& a, const Best& b) {
-    const auto text = [this](StringId file) { return space_.Text(file).substr(0, kHead); };
+    const auto text = [this](StringId file) {
+      return space_.Text(file).substr(0, SharedText::kHead);
+    };
     return a.weight != b.weight ? a.weight > b.weight
            : a.file != b.file   ? text(a.file) < text(b.file)
                                 : a.line < b.line;

@@ -30,26 +30,32 @@ void TagTable::Add(const Input& input, std::string_view process) {
     }
   });
   OncePerText known([&](StringId id) { return texts_.Intern(recording.Text(id)); });
+  // The device of one process is not that of another, though it has its name.
+  const auto value_of = [&](const Label& label) {
+    if (label.numeric) {
+      return texts_.Intern(NumberText(recording, label));
+    }
+    const bool device = !process.empty() && recording.Text(label.key) == "device";
+    return device ? texts_.Intern(TextOfProcess("device", recording.Text(label.text), process))
+                  : known(label.text);
+  };
   for (std::uint32_t set = 0; set < by_set.size(); ++set) {
     total_ = SaturatingAdd(total_, by_set[set].bytes);
     for (const Label& label : recording.Labels(LabelSetId(set))) {
       if (view.ShowsKey(label.key)) {
-        const StringId key = known(label.key);
-        const bool device = !process.empty() && recording.Text(label.key) == "device";
-        const StringId value =
-            label.numeric ? texts_.Intern(NumberText(recording, label))
-            : device ? texts_.Intern(TextOfProcess("device", recording.Text(label.text), process))
-                     : known(label.text);
-        const std::uint32_t row =
-            row_of_label_.GetOrPut(std::uint64_t{key.value()} << 32U | value.value(),
-                                   static_cast<std::uint32_t>(sums_.size()));
-        if (row == sums_.size()) {
-          sums_.push_back({key, value, {}});
-        }
-        sums_[row].sum.Add(by_set[set]);
+        SumOf(known(label.key), value_of(label)).Add(by_set[set]);
       }
     }
   }
+}
+
+TagTable::Sum& TagTable::SumOf(StringId key, StringId value) {
+  const std::uint32_t row = row_of_label_.GetOrPut(
+      std::uint64_t{key.value()} << 32U | value.value(), static_cast<std::uint32_t>(sums_.size()));
+  if (row == sums_.size()) {
+    sums_.push_back({key, value, {}});
+  }
+  return sums_[row].sum;
 }
 
 std::vector<TagRow> TagTable::Rows() const {

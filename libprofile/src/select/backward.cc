@@ -33,6 +33,7 @@ BackwardPasses::BackwardPasses(const Recording& recording, const Trace& trace, c
       ends_.push_back(i);
     }
     inside = now;
+    last_ = i;
   }
 }
 
@@ -41,9 +42,11 @@ bool BackwardPasses::IsTemporary(std::uint32_t event) const {
     return false;
   }
   const StackId stack = events_[event].stack;
-  const auto end = std::upper_bound(ends_.begin(), ends_.end(), event);
-  return stack.valid() && backward_[stack.value()] != 0 && end != ends_.end() &&
-         replay_.partners()[event] < *end;  // kNoEvent comes after everything
+  const auto found = std::upper_bound(ends_.begin(), ends_.end(), event);
+  // A recording may end within a pass, which lasts to its last allocation at least.
+  const std::uint32_t end = found != ends_.end() ? *found : last_;
+  return stack.valid() && backward_[stack.value()] != 0 &&
+         replay_.partners()[event] < end;  // kNoEvent comes after everything
 }
 
 }  // namespace memtool

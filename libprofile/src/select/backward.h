@@ -25,6 +25,7 @@ class BackwardPasses {
   std::span<const Event> events_;
   std::vector<char> backward_;       // per stack; empty when none is of a backward pass
   std::vector<std::uint32_t> ends_;  // first allocations after passes, ascending
+  std::uint32_t last_ = 0;           // the last allocation that has a stack
 };
 
 }  // namespace memtool

@@ -9,7 +9,7 @@ FrameRules MakeBuiltin() {
   rules.layers.emplace_back().not_own = {
       {"PyTorch",
        {"torch", "torchgen", "functorch", "torchvision", "torchaudio", "torchtext", "torch_xla",
-        "torchao", "torchrec", "triton",
+        "torch_npu", "torchao", "torchrec", "triton",
         R"(/(?:^|/)torch/(?:nn/|_|optim/|utils/|autograd|cuda/|distributed/|functional\.py|csrc/)/)"}},
       {"Code that compilers made",
        {"/torchinductor/", "/^<eval_with_key>/", "/^__compiled_fn_/", "/^dynamo__/"}},

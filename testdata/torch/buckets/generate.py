@@ -125,6 +125,8 @@ def engines():
         [py("call", "/tmp/torchinductor_u/ab/cabc.py"), py("runtime_wrapper", torch + "_functorch/_aot_autograd/rt.py")],
         [py("__init__", "/home/u/attention.py"), py("__init__", "/home/u/block.py"), py("build", "/home/u/rl.py")],
         [py("__init__", "/home/u/replay.py"), py("build", "/home/u/rl.py")],
+        # To PyTorch 1.13 every optimizer's step was below a decorator of torch.autograd.
+        [py("step", torch + "optim/adamw.py"), py("decorate_context", torch + "autograd/grad_mode.py")],
     ]
     for number, stack in enumerate(stacks, start=1):
         snapshot.alloc(number * MIB, stack if MAIN in stack else stack + [MAIN])

@@ -41,6 +41,7 @@ std::vector<Format> Formats(const fs::path& testdata) {
       {"torch pickle, gzip", "torch/small/packed.pickle.gz"},
       {"torch JSON", "torch/states/unlisted.json torch/fresh/annotated.json"},
       {"torch HTML", "torch/small/page.html"},
+      {"torch plots", "torch/plots/trace_plot.html torch/plots/segment_plot.html"},
       {"xplane", "xplane/program.xplane.pb xplane/strange.xplane.pb"},
       {"trace-json", "xplane/train.trace.json"},
       {"xplane, gzip", "xplane/packed.xplane.pb.gz"},

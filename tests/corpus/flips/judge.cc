@@ -77,8 +77,10 @@ std::string FaultOfText(const Outcome& outcome) {
     return {};
   }
   // A graph that could be made, or runs that could be compared, may have their line about damage
-  // first.
-  if (lines != 1 && !((outcome.code == 6 || outcome.code == 1) && lines == 2)) {
+  // first; and inputs of two kinds, which then cannot be compared, a line that says so.
+  const bool two = outcome.code == 6 || outcome.code == 1 ||
+                   (outcome.code == 3 && errors.find(": unlike inputs: ") != std::string::npos);
+  if (lines != 1 && !(two && lines == 2)) {
     return std::to_string(lines) + " lines: " + WithoutNumbers(errors);
   }
   if (errors.size() > kMaxLineLength) {

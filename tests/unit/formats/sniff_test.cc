@@ -85,15 +85,6 @@ TEST(RecognizeUnread, NamesWhatXprofShows) {
   EXPECT_EQ(WhatIs("{\"a\": 1, \"cols\": []}"), "JSON of no known kind");
 }
 
-TEST(RecognizeUnread, NamesPagesThatHoldAPicture) {
-  const char* const picture = "a page drawn by PyTorch 2.0, with a picture and no snapshot";
-  EXPECT_EQ(WhatIs("\n<!DOCTYPE html>\n<html><head></head><body>\n<script type=\"module\">\n"
-                   "import {main} from \"https://x/MemoryPlot.js\"\n"
-                   "let alloc_data = {\"actions\": [0], \"string_table\": [\"jit_step\"]}\n"),
-            picture);
-  EXPECT_EQ(WhatIs("<!DOCTYPE html>\n<script>let trace_data = {\"string_table\": []}"), picture);
-}
-
 // Words of JAX do not make a program of XLA: only its fields do.
 TEST(RecognizeUnread, TakesNoTextForXla) {
   using namespace std::string_view_literals;

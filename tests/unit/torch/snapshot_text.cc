@@ -63,12 +63,13 @@ std::string Describe(const Recording& recording) {
                         e.size, e.time, history.streams[e.stream], e.domain,
                         LabelText(recording, i), StackText(recording, e.stack));
   }
-  for (const Segment& s : recording.state->segments) {
+  for (std::size_t i = 0; recording.state && i < recording.state->segments.size(); ++i) {
+    const Segment& s = recording.state->segments[i];
     text += fmt::format("segment {} {:x} {} {} {} {} {} {} {}\n", s.device, s.address, s.size,
                         s.allocated, s.active, s.requested, s.small, s.host,
                         StackText(recording, s.stack));
-    for (std::uint32_t i = 0; i < s.block_count; ++i) {
-      const Block& b = recording.state->blocks[s.first_block + i];
+    for (std::uint32_t k = 0; k < s.block_count; ++k) {
+      const Block& b = recording.state->blocks[s.first_block + k];
       text += fmt::format("block {:x} {} {} {} {}\n", b.address, b.size, b.requested,
                           static_cast<int>(b.state), StackText(recording, b.stack));
     }

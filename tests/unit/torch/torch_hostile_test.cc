@@ -56,8 +56,8 @@ TEST_P(TorchDamage, ChangedAnywhere) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, TorchDamage,
                          testing::Values("proto2.pickle", "proto4.pickle", "native.pickle",
-                                         "snapshot.json", "page.html", "schema_2.12.pickle",
-                                         "schema_2.0_native.pickle"));
+                                         "snapshot.json", "page.html", "plot.html",
+                                         "schema_2.12.pickle", "schema_2.0_native.pickle"));
 
 }  // namespace
 }  // namespace memtool::tests

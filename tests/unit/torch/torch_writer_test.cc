@@ -6,7 +6,7 @@
 #include "memtool/formats/writer.h"
 #include "snapshot_text.h"
 #include "support/files.h"
-#include "torch_snapshot/write/pickle_writer.h"
+#include "torch_snapshot/wire/pickle_writer.h"
 
 namespace memtool::tests {
 namespace {

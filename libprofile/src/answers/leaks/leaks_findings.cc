@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/label_text.h"
 
 namespace memtool {
 
@@ -24,7 +25,13 @@ GrowthShape GetShape(const Growth& growth) {
 
 class Finder {
  public:
-  Finder(const GrowthSeries& series, bool cum) : series_(series), cum_(cum) {}
+  Finder(const GrowthSeries& series, bool cum) : series_(series), cum_(cum) {
+    for (const GrowthRow& row : series.rows) {
+      if (row.name == kBeforeRecording) {
+        bases_.push_back(&row);
+      }
+    }
+  }
 
   std::vector<Finding> Run() && {
     if (series_.whole.steps == 1) {
@@ -218,12 +225,26 @@ class Finder {
     }
   }
 
+  // Whether what was there before the recording falls by as much when the row rises: the one took
+  // the other's place.
+  [[nodiscard]] bool ReplacesBase(const GrowthRow& row) const {
+    constexpr std::int64_t kPart = 100;  // of the rise, that they may differ by
+    const auto change = [step = row.growth.last_rise](const GrowthRow& of) {
+      return SaturatingSubtract(of.series[step], of.series[step - 1]);
+    };
+    const std::int64_t rise = change(row);
+    return std::any_of(bases_.begin(), bases_.end(), [&](const GrowthRow* base) {
+      return base->device == row.device && base->series.front() >= rise &&
+             Magnitude(SaturatingAdd(rise, change(*base))) <= Magnitude(rise / kPart);
+    });
+  }
+
   void Jumps(FindingCode code, bool at_last) {
     std::optional<std::size_t> step;
-    Finding finding = Of(code, [&step, at_last](const GrowthRow& row) {
+    Finding finding = Of(code, [this, &step, at_last](const GrowthRow& row) {
       const Growth& growth = row.growth;
-      const bool wanted =
-          growth.detail == GrowthDetail::kOnce && (growth.last_rise == growth.steps) == at_last;
+      const bool wanted = growth.detail == GrowthDetail::kOnce &&
+                          (growth.last_rise == growth.steps) == at_last && !ReplacesBase(row);
       if (wanted) {
         step = !step || *step == growth.last_rise ? growth.last_rise : 0;
       }
@@ -235,6 +256,7 @@ class Finder {
 
   const GrowthSeries& series_;
   bool cum_;
+  std::vector<const GrowthRow*> bases_;  // (before recording), by device
   std::vector<Finding> findings_;
   std::vector<Finding> given_back_;
 };

@@ -41,7 +41,7 @@ class Adviser {
       }
       OtherProcesses(false);
       OtherMemory();
-    } else if (found_.state) {
+    } else if (found_.state && !found_.state->exceeds()) {
       FreeForOthers(found_.state->gives);
     }
     Next();

@@ -108,7 +108,7 @@ void Conclude(OomCase& found) {
   if (found.state) {
     conclusion.free_share = Share(found.state->free, found.state->reserved);
   }
-  if (conclusion.reason == OomReason::kFull || conclusion.reason == OomReason::kNeither) {
+  if (conclusion.reason == OomReason::kFull) {
     conclusion.ruled_out = OomRuledOut::kFragmentation;
   } else if (conclusion.reason == OomReason::kFragmentation && found.breakdown &&
              found.breakdown->kind == BreakdownTotal::kCapacity &&

@@ -62,7 +62,10 @@ void FillFacts(const Event* oom, OomCase& found) {
 
 void FillPlace(const Selection& selection, OomCase& found) {
   const auto& moments = selection.moments();
-  if (moments.size() != 1) {
+  if (moments.empty()) {
+    return;
+  }
+  if (moments.size() > 1) {
     found.place = {.kind = OomPlace::Kind::kDevices, .devices = moments.size()};
     return;
   }
@@ -102,7 +105,8 @@ OomCase MakeCase(const Selection& selection) {
   const Recording& recording = selection.recording();
   const auto& moments = selection.moments();
   OomCase found{.snapshot = true,
-                .unrecorded = ExtentOf(recording) == Extent::kNothing,
+                .unrecorded = moments.empty() || ExtentOf(recording) == Extent::kNothing,
+                .ring_of_one = ExtentOf(recording) == Extent::kLastEvent,
                 .platform = recording.metadata.origin.platform,
                 .settings = recording.settings};
   // With several devices at once, no single request can be judged.

@@ -317,7 +317,8 @@ class AnswerMaker {
       if (only && wrong.expected) {
         rank.troubles.push_back(
             {.code = RankProblem::kWrongDevice, .other = *wrong.expected, .device = ordinal});
-      } else if (!only) {
+      } else if (!only && digest.format == "torch_snapshot") {
+        // Elsewhere one process may drive all devices of its host.
         rank.troubles.push_back({.code = RankProblem::kTwoDevices,
                                  .other = std::max(device->peak, device->reserved_peak),
                                  .device = ordinal});

@@ -186,8 +186,10 @@ class LawRows {
       rows.push_back(std::move(row));
     }
     std::stable_sort(rows.begin(), rows.end(), [](const FitLawRow& a, const FitLawRow& b) {
-      return std::tuple(b.bytes, std::string_view(a.name), a.law) <
-             std::tuple(a.bytes, std::string_view(b.name), b.law);
+      const auto head = [](const FitLawRow& row) {
+        return std::string_view(row.name).substr(0, SharedText::kHead);
+      };
+      return std::tuple(b.bytes, head(a), a.law) < std::tuple(a.bytes, head(b), b.law);
     });
     return rows;
   }

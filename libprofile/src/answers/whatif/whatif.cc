@@ -82,7 +82,7 @@ Result<std::vector<std::int64_t>> EventsOfMoments(const HistoryIndex& index, con
 auto GetRank(const WhatifRow& row) {
   const int verdict = !row.oom || !*row.oom ? 0 : row.oom_unsure ? 1 : 2;
   return std::tuple(row.device, verdict, row.fits.value_or(0), row.retries.value_or(0),
-                    row.reserved_peak, row.reserved_peak_low, !row.own, row.setting);
+                    row.cut_short, row.reserved_peak, row.reserved_peak_low, !row.own, row.setting);
 }
 
 // A setting on a device: the runs behind its row, and what they say.
@@ -307,6 +307,7 @@ class Maker {
                   .waste_peak = scenario.high.waste_peak,
                   .fits = scenario.fits,
                   .not_modelled = settings.not_modelled,
+                  .cut_short = scenario.high.failed,
                   .grows = settings.expandable_segments && !settings.splits_everything()};
     if (scenario.fit_retries) {
       row.fit_retries = static_cast<std::int64_t>(*scenario.fit_retries);

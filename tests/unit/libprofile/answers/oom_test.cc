@@ -105,7 +105,7 @@ TEST(Oom, AFullDevice) {
 TEST(Oom, ARequestThatFitsInNeither) {
   const OomCase found = MakeCase(Message(350));
   EXPECT_EQ(found.conclusion.reason, OomReason::kNeither);
-  EXPECT_EQ(found.conclusion.ruled_out, OomRuledOut::kFragmentation);
+  EXPECT_EQ(found.conclusion.ruled_out, OomRuledOut::kNothing);
   const std::vector<OomAdvice> advice = Advise(found);
   ASSERT_EQ(Kinds(advice),
             (std::vector<OomAdviceKind>{OomAdviceKind::kExpandableSegments,

@@ -97,6 +97,9 @@ struct OomState {
   std::int64_t unplaced = 0;                 // live bytes in no known segment
   // For files whose segments claim more live bytes than their blocks have: the difference.
   std::int64_t unlisted = 0;
+
+  // More is live than is reserved: segments are missing, or not what was recorded.
+  [[nodiscard]] bool exceeds() const { return SaturatingAdd(live, unplaced) > reserved; }
 };
 // `asked`, `stream`: of the request; without `asked` all free memory of the pool counts as usable.
 struct OomRequest {

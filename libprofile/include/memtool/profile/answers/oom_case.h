@@ -94,6 +94,7 @@ struct OomCase {
   OomVerdict verdict;
   OomConclusion conclusion;
   bool unrecorded = false;            // a snapshot of which nothing was recorded
+  bool ring_of_one = false;           // one of which only the last event was kept
   std::string platform;               // of a snapshot: Origin::platform
   std::vector<Setting> settings;      // of a snapshot; empty when it does not say
   std::optional<OomMessage> message;  // of a log

@@ -89,9 +89,12 @@ struct SegmentTotals {
   std::int64_t unplaced = 0;      // live bytes in no known segment
   std::int64_t unplaced_blocks = 0;
   FreeMemory gives;
-  bool programs = true;  // of compilers' plans only: their segments are allocations that stay
+  bool programs = true;      // of compilers' plans only: their segments are allocations that stay
+  bool empty_cache = false;  // PyTorch's allocators have such a call
 
-  [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0; }
+  [[nodiscard]] bool pieces_known() const { return gives.unlisted <= 0 && !exceeds(); }
+  // More is live than is reserved: segments are missing, or not what was recorded.
+  [[nodiscard]] bool exceeds() const { return SaturatingAdd(allocated, unplaced) > reserved; }
   // The share of reserved memory that is fragmented, see FreeMemory.
   [[nodiscard]] double fragmentation() const {
     return reserved > 0 ? static_cast<double>(gives.fragmented) / static_cast<double>(reserved)

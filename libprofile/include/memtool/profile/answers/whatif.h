@@ -83,7 +83,8 @@ struct WhatifRow {
   std::optional<std::int64_t> fits{};  // where it was asked for
   std::optional<std::int64_t> fit_retries{};
   std::vector<Setting> not_modelled{};
-  bool grows = false;  // a pair of settings with which reserved memory can grow without bound
+  bool cut_short = false;  // the setting itself is a limit at which the run ended
+  bool grows = false;      // a pair of settings with which reserved memory can grow without bound
 
   [[nodiscard]] bool interval() const {
     constexpr std::int64_t kHundred = 100;
@@ -104,10 +105,13 @@ struct WhatifAnswer {
 inline constexpr auto kWhatifFields = Fields<WhatifRow>({
     {"device", "DEV", Unit::kOrdinal, &WhatifRow::device, "the device"},
     {"setting", "SETTING", Unit::kText, &WhatifRow::setting, "the settings of the allocator"},
-    {"reserved_peak", "RESERVED", Unit::kBytes, &WhatifRow::reserved_peak,
-     "the most that the allocator holds", kPlain, "natural"},
-    {"reserved_peak_low", "LOW", Unit::kBytes, &WhatifRow::reserved_peak_low,
-     "the same at least, where it is estimated", Drop(1), "natural"},
+    {"reserved_peak", "RESERVED", Unit::kBytes,
+     [](const WhatifRow& row) { return row.cut_short ? Value() : Value(row.reserved_peak); },
+     "the most that the allocator holds; none where the setting ended the run", kPlain,
+     "natural|null"},
+    {"reserved_peak_low", "LOW", Unit::kBytes,
+     [](const WhatifRow& row) { return row.cut_short ? Value() : Value(row.reserved_peak_low); },
+     "the same at least, where it is estimated", Drop(1), "natural|null"},
     {"reserved_peak_event", "AT EVENT", Unit::kOrdinal, &WhatifRow::reserved_peak_event,
      "when that was", Drop(3)},
     {"live_at_peak", "LIVE THEN", Unit::kBytes, &WhatifRow::live_at_peak, "what is in blocks then",

@@ -85,6 +85,8 @@ class RecordingBuilder {
     recording_.state = state_ = std::make_shared<AllocatorState>(std::move(state));
     segment_offsets_ = std::move(offsets);
   }
+  // Nothing is known of it, which is not an empty one.
+  void ClearState() { recording_.state = state_ = nullptr; }
   void AddCounter(const Counter& counter) { recording_.counters.push_back(counter); }
   void AddSetting(std::string name, std::string value);
 

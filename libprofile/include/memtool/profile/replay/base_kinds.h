@@ -28,8 +28,8 @@ std::string_view BaseKindName(BaseKind kind);
 // are: there only a stack tells.
 bool IsWorkspaceSize(std::int64_t size);
 
-class BaseKinds {
- public:
+// What the kinds of the base rest on.
+struct BaseEvidence {
   // What shows the sizes of gradients.
   enum class Basis : std::uint8_t {
     kNone,         // nothing, or not enough of it
@@ -39,12 +39,6 @@ class BaseKinds {
   };
   // Medium: it is what the sizes say, and other programs could have left the same.
   enum class Confidence : std::uint8_t { kNone, kMedium, kHigh };
-
-  // One pass over the events and one over the blocks of the base, and sorting these.
-  BaseKinds(const Recording& recording, const Trace& trace, const Replay& replay);
-
-  // kUnknown for what was not there before the recording.
-  [[nodiscard]] BaseKind Of(const LiveBlock& block, const Trace& trace) const;
 
   Basis basis = Basis::kNone;
   std::uint64_t gradients = 0;  // how many there are
@@ -56,6 +50,15 @@ class BaseKinds {
   std::uint32_t other_copies = 0;  // whole copies of all parameters beside these: unknown
   Confidence optimizer = Confidence::kNone;
   std::string optimizer_name{};  // as the recording has it; empty where none is
+};
+
+class BaseKinds : public BaseEvidence {
+ public:
+  // One pass over the events and one over the blocks of the base, and sorting these.
+  BaseKinds(const Recording& recording, const Trace& trace, const Replay& replay);
+
+  // kUnknown for what was not there before the recording.
+  [[nodiscard]] BaseKind Of(const LiveBlock& block, const Trace& trace) const;
 
  private:
   friend class BaseAnalysis;

@@ -35,6 +35,8 @@ class TagTable {
     std::int64_t unknown = 0;
     void Add(const Sum& other);
   };
+  Sum& SumOf(StringId key, StringId value);
+
   StringTable texts_;
   RowMap row_of_label_;  // key and value → row of sums_
   struct Keyed {

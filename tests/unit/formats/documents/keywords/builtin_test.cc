@@ -150,6 +150,9 @@ const std::vector<Example> kPytorchExamples{
      "call@/tmp/torchinductor_me/ab/cab.py",
      "Gradients"},
     {"f@f.py;grad@/sp/torch/autograd/__init__.py", "Gradients"},
+    {"f@f.py;_engine_run_backward@/sp/torch/autograd/graph.py", "Gradients"},
+    {"step@/sp/torch/optim/adamw.py;decorate_context@/sp/torch/autograd/grad_mode.py",
+     "Optimizer state"},
     {"_post_backward_hook@/sp/torch/distributed/fsdp/_runtime_utils.py;"
      "_reduce_grad@/sp/torch/distributed/fsdp/_runtime_utils.py",
      "Gradients"},

@@ -1,4 +1,4 @@
-#include "torch_snapshot/html_source.h"
+#include "torch_snapshot/pages/html_source.h"
 
 #include <array>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memtool/profile/base/key_hash.h"
-#include "torch_snapshot/words.h"
+#include "torch_snapshot/wire/words.h"
 
 namespace memtool::formats::torch_snapshot {
 

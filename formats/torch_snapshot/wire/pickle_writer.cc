@@ -1,4 +1,4 @@
-#include "torch_snapshot/write/pickle_writer.h"
+#include "torch_snapshot/wire/pickle_writer.h"
 
 #include <algorithm>
 #include <bit>
