@@ -11,9 +11,6 @@ namespace memtool {
 
 namespace {
 
-// In PyTorch 2.0 the call had other arguments.
-constexpr std::string_view kSchemaOfLegacyCall = "1.12 to 2.0";
-
 // Of what is live: how many have a stack, and how many are there.
 std::pair<std::size_t, std::size_t> CountStacks(const AllocatorState& state) {
   std::pair<std::size_t, std::size_t> counts;
