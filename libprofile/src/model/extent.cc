@@ -87,11 +87,12 @@ std::optional<Diagnostic> NoteLacking(const Recording& recording) {
       return Diagnostic{
           .severity = Severity::kNote,
           .code = std::string(kRingOfOneEvent),
-          .message = fmt::format("the ring held one event: {}, but no peak is known; {} takes {}",
+          .message = fmt::format("the ring held one event: {}, but no peak is known; {} takes "
+                                 "max_entries{}",
                                  HaveStacks(*recording.state), RecordCall(recording),
-                                 recording.metadata.origin.schema == kSchemaOfLegacyCall
-                                     ? "trace_alloc_max_entries"
-                                     : "max_entries")};
+                                 recording.metadata.origin.schema.starts_with("2.0")
+                                     ? " (in PyTorch 2.0 trace_alloc_max_entries)"
+                                     : "")};
   }
   return std::nullopt;
 }
