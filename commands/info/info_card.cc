@@ -146,7 +146,7 @@ void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows
                       fmt::format("at the {} {:.1f}% of the bytes have one; {:.1f}% "
                                   "were there before the recording, {:.1f}% have no "
                                   "frames",
-                                  s.events == 0 ? "end" : "peak", percent(c.with_stack),
+                                  card.peak_known ? "peak" : "end", percent(c.with_stack),
                                   percent(c.before_recording), percent(c.without_stack)));
   }
   if (!s.ooms.empty()) {

@@ -25,8 +25,6 @@ namespace memtool::commands {
 
 namespace {
 
-constexpr std::size_t kMaxTextBytes = 8192;
-
 constexpr VisibleView kColon = VisibleView::Own(":");
 
 VisibleView ActionName(Action action) {
@@ -100,7 +98,7 @@ class Dump {
   }
   // Names of megabytes are cut: each record that has one would say all of it.
   [[nodiscard]] std::string Text(StringId id) const {
-    return EscapeText(Abridge(recording_.Text(id), kMaxTextBytes));
+    return EscapeText(Abridge(recording_.Text(id), kMaxNameBytes));
   }
 
   void Header() {

@@ -70,9 +70,8 @@ std::string ShortCpp(std::string_view name) {
 }
 
 std::string NameText(std::string_view name) {
-  constexpr std::size_t kLongest = std::size_t{8} << 10U;  // of what somebody reads
-  if (name.size() > kLongest) {
-    return NameText(Abridge(name, kLongest / 2));
+  if (name.size() > kMaxNameBytes) {
+    return NameText(Abridge(name, kMaxNameBytes / 2));
   }
   std::string text = ShortCpp(name);
   if (text.find("::") == std::string::npos) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 
+#include "memtool/profile/base/abridge.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/text/go_text.h"
@@ -313,7 +314,7 @@ class StackLines {
       for (const NodeId& node : nodes) {
         std::string& name = names_[node.value()];
         if (name.empty()) {
-          name = "   " + Shown(table_.Name(node.value()));
+          name = "   " + Shown(Abridge(table_.Name(node.value()), kMaxNameBytes));
         }
         to += amount;
         to += name;

@@ -59,10 +59,12 @@ HistoryCard BuildHistory(const HistoryIndex& index) {
                    .domains = history.domains,
                    .marks = history.marks,
                    .has_events = !history.events.empty()};
+  const bool whole = ExtentOf(recording) == Extent::kWhole;
   for (const Trace& trace : history.traces) {
     TraceCard& of_trace = card.traces.emplace_back();
     of_trace.trace = trace;
     of_trace.summary = index.summary(trace);
+    of_trace.peak_known = whole && of_trace.summary.events > 0;
     of_trace.at_peak = Coverage(recording, index.replay(trace).LiveAt(of_trace.summary.peak_event));
   }
   for (const Event& event : history.events) {
@@ -106,12 +108,11 @@ Value ToValue(const MemoryDomain& domain, std::uint32_t row, const std::vector<T
   Value peak;
   Value end;
   for (const TraceCard& card : traces) {
-    const bool recorded = card.summary.events > 0;
     if (card.trace.blocks == DomainId(row)) {
-      peak = recorded ? Known(card.summary.peak_bytes) : Value();
+      peak = card.peak_known ? Known(card.summary.peak_bytes) : Value();
       end = Known(card.summary.end_bytes);
     } else if (card.trace.segments == DomainId(row)) {
-      peak = recorded ? Known(card.summary.reserved_peak_bytes) : Value();
+      peak = card.peak_known ? Known(card.summary.reserved_peak_bytes) : Value();
       end = Known(card.summary.reserved_end_bytes);
     }
   }
@@ -145,15 +146,15 @@ Value ToValue(const TraceCard& card) {
       {"base_bytes", Known(s.base_bytes)},
       {"start_bytes", Known(s.start_bytes)},
       {"standing_bytes", Known(s.preexisting_bytes)},
-      {"peak_bytes", s.events > 0 ? Known(s.peak_bytes) : Value()},
-      {"peak_event", s.events > 0 ? Value(s.peak_event) : Value()},
+      {"peak_bytes", card.peak_known ? Known(s.peak_bytes) : Value()},
+      {"peak_event", card.peak_known ? Value(s.peak_event) : Value()},
       {"end_bytes", Known(s.end_bytes)},
       {"live_block_bytes", Known(s.live_block_bytes)},
       {"pending_free_bytes", Known(s.pending_free_bytes)},
       {"reconciles", s.reconciles()},
       {"reserved_base_bytes", Known(s.reserved_base_bytes)},
-      {"reserved_peak_bytes", s.events > 0 ? Known(s.reserved_peak_bytes) : Value()},
-      {"reserved_peak_event", s.events > 0 ? Value(s.reserved_peak_event) : Value()},
+      {"reserved_peak_bytes", card.peak_known ? Known(s.reserved_peak_bytes) : Value()},
+      {"reserved_peak_event", card.peak_known ? Value(s.reserved_peak_event) : Value()},
       {"reserved_end_bytes", Known(s.reserved_end_bytes)},
       {"unmatched_frees", s.unmatched_frees},
       {"unmatched_bytes", Known(s.unmatched_bytes)},

@@ -213,6 +213,24 @@ void Tabulator::AddBuckets(const Input& input) {
   }
 }
 
+namespace {
+
+// `place`: where most of the row's bytes are; a node that is a file or a line knows its own.
+void SetPlace(NodeSpace& space, Granularity granularity, const Place& place, Row& row) {
+  if (granularity == Granularity::kModule) {
+    return;
+  }
+  const bool file = granularity == Granularity::kFile;
+  row.file = space.File(row.node).empty() ? place.file : space.Share(space[row.node].file);
+  row.line = space[row.node].line != 0 ? space[row.node].line : file ? 0 : place.line;
+  row.more_lines = file ? 0 : place.more;
+  if (file && row.name.empty()) {
+    row.name = row.file;
+  }
+}
+
+}  // namespace
+
 std::vector<Row> Tabulator::FrameRows() const {
   std::vector<Row> rows;
   const std::vector<NodeId> vias = flat_cum_.Vias();
@@ -224,17 +242,7 @@ std::vector<Row> Tabulator::FrameRows() const {
       continue;
     }
     Row row{.name = space_.ShareName(node), .value = value, .node = node};
-    const Place& place = places[i];
-    const bool has_place = by_.granularity != Granularity::kModule;
-    if (has_place) {
-      row.file = space_.File(node).empty() ? place.file : space_.Share(space_[node].file);
-      row.line = by_.granularity == Granularity::kFile ? 0 : place.line;
-      row.line = space_[node].line != 0 ? space_[node].line : row.line;
-      row.more_lines = by_.granularity == Granularity::kFile ? 0 : place.more;
-    }
-    if (by_.granularity == Granularity::kFile && row.name.empty()) {
-      row.name = row.file;
-    }
+    SetPlace(space_, by_.granularity, places[i], row);
     if (vias[i].valid()) {
       row.via = space_.ShareName(vias[i]);
     }

@@ -36,6 +36,7 @@ struct TraceCard {
   Trace trace;
   TraceSummary summary;
   StackCoverage at_peak;
+  bool peak_known = false;  // more was recorded than the end, or its last event
 };
 
 // Of an input with a history.
