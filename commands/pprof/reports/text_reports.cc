@@ -69,14 +69,18 @@ void AppendEdges(const PprofReport& report, const GraphReport& graph, std::uint3
 
 std::string LabelLines(const PprofReport& report, const LabelSet& set) {
   const Recording& profile = report.recording;
+  // Every sample with the labels repeats them.
+  const auto shown = [&profile](StringId text) {
+    return Shown(Abridge(profile.Text(text), kMaxNameBytes));
+  };
   std::vector<std::string> texts;
   for (const TextLabel& label : set.texts) {
     std::vector<std::string> values;
     for (const StringId value : label.values) {
-      values.push_back(Shown(profile.Text(value)));
+      values.push_back(shown(value));
     }
-    texts.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
-                                fmt::join(values, " ")));
+    texts.push_back(
+        fmt::format("{}:  {}\n", PadLeft(shown(label.key), 10), fmt::join(values, " ")));
   }
   std::sort(texts.begin(), texts.end());
   std::vector<std::string> numbers;
@@ -86,7 +90,7 @@ std::string LabelLines(const PprofReport& report, const LabelSet& set) {
     for (const std::int64_t value : label.values) {
       values.push_back(ScaledLabel(value, unit == report.units.end() ? "" : unit->second, "auto"));
     }
-    numbers.push_back(fmt::format("{}:  {}\n", PadLeft(Shown(profile.Text(label.key)), 10),
+    numbers.push_back(fmt::format("{}:  {}\n", PadLeft(shown(label.key), 10),
                                   Shown(fmt::format("{}", fmt::join(values, " ")))));
   }
   std::sort(numbers.begin(), numbers.end());

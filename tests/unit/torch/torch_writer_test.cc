@@ -102,6 +102,9 @@ TEST(TorchWriter, RoundTrip) {
     }
     const auto read = LoadText(ReadWhole(entry.path()));
     ASSERT_TRUE(read) << entry.path();
+    if (!read->state) {
+      continue;  // the picture of a trace: without its state no snapshot can be made
+    }
     const auto written = formats::WriteAs("torch_snapshot", *read);
     ASSERT_TRUE(written) << entry.path();
     const auto again = LoadText(*written);
