@@ -47,7 +47,8 @@ bool HasPlace(const std::string& message) {
       "that|several readers could|"
       "does not record the allocator's|does not record what was requested|"
       "holds no events of an allocator|holds no samples|its allocator cannot be replayed|"
-      "trace without memory events|without allocations (there are|has) no steps|nothing ran out of "
+      "trace without memory events|nothing was recorded: call |without allocations (there are|has) "
+      "no steps|nothing ran out of "
       "memory in "
       "it");
   return std::regex_search(message, place);
