@@ -42,8 +42,10 @@ def check_pools(db, devices, path):
 
 def check(memtool, path, said, file):
     for device in said.get("devices") or []:
-        if not device["events"]:  # no peak is known of what was not recorded: only its end is written
-            device["peak_bytes"], device["reserved_peak_bytes"] = device["end_bytes"], device["reserved_end_bytes"]
+        if device["events"] < 2 and None not in (device["start_bytes"], device["end_bytes"]):
+            # What was not recorded has no peak: written is what is there.
+            device["peak_bytes"] = max(device["start_bytes"], device["end_bytes"])
+            device["reserved_peak_bytes"] = max(device["reserved_base_bytes"], device["reserved_end_bytes"])
     code, _, errors = run(memtool, "convert", "--to", "sqlite", "-o", file, path)
     if any(device["peak_bytes"] is None for device in said.get("devices") or []):  # beyond 64 bits: never written
         refused = code == 3 and "exceed the 64-bit range" in str(errors)

@@ -213,8 +213,10 @@ def compare(found, devices, path, form):
 def check(memtool, path, devices):
     faults = []
     for device in devices:
-        if not device["events"]:  # no peak is known of what was not recorded: only its end is written
-            device["peak_bytes"], device["reserved_peak_bytes"] = device["end_bytes"], device["reserved_end_bytes"]
+        if device["events"] < 2 and None not in (device["start_bytes"], device["end_bytes"]):
+            # What was not recorded has no peak: written is what is there.
+            device["peak_bytes"] = max(device["start_bytes"], device["end_bytes"])
+            device["reserved_peak_bytes"] = max(device["reserved_base_bytes"], device["reserved_end_bytes"])
     for form, decode in (("perfetto", lambda data: Trace(data).of_process()), ("chrome", chrome)):
         code, out, errors = run(memtool, "convert", "--to", form, path)
         if any(device["peak_bytes"] is None for device in devices):  # a total beyond 64 bits is never written
