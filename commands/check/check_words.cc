@@ -74,6 +74,19 @@ std::string UnknownText(const CheckRow& row) {
                      row.base ? "the baseline" : "the budget", FormatSize(row.limit));
 }
 
+// "2 of 7 limits broken".
+std::string SummaryText(const CheckAnswer& answer) {
+  const std::string limits = Counted(answer.rows.size(), "limit");
+  if (answer.broken > 0) {
+    return fmt::format("{} of {} broken", answer.broken, limits);
+  }
+  if (answer.unknown > 0) {
+    return fmt::format("{} of {} unknown", answer.unknown, limits);
+  }
+  return answer.rows.empty() ? "OK  there are no limits"
+                             : fmt::format("OK  within {}{}", limits, ClosestText(answer));
+}
+
 std::vector<std::string> Head(const CheckAnswer& answer, const std::string& against) {
   std::vector<std::string> head;
   const bool several = HasSeveralInputs(answer);
@@ -92,18 +105,7 @@ std::vector<std::string> Head(const CheckAnswer& answer, const std::string& agai
           fmt::format("UNKNOWN  {}{}", UnknownText(row), several ? " · " + row.input : ""));
     }
   }
-  if (answer.broken == 0 && answer.unknown > 0) {
-    head.push_back(
-        fmt::format("{} of {} unknown", answer.unknown, Counted(answer.rows.size(), "limit")));
-  } else if (answer.broken == 0) {
-    head.push_back(answer.rows.empty()
-                       ? "OK  there are no limits"
-                       : fmt::format("OK  within {}{}", Counted(answer.rows.size(), "limit"),
-                                     ClosestText(answer)));
-  } else {
-    head.push_back(
-        fmt::format("{} of {} broken", answer.broken, Counted(answer.rows.size(), "limit")));
-  }
+  head.push_back(SummaryText(answer));
   head.push_back((several || answer.rows.empty() ? "" : answer.rows.front().input + " ") + against);
   return head;
 }

@@ -19,12 +19,12 @@ std::string InputsText(const InputReader& input_reader, bool apart) {
   if (notes.size() == 1) {
     return notes[0].path + " · " + input_reader.displays()[0];
   }
-  constexpr std::size_t kNamed = 3;
+  constexpr std::size_t kListed = 3;
   std::string text = fmt::format("{} inputs{}:", notes.size(), apart ? "" : " merged");
-  for (std::size_t i = 0; i < std::min(kNamed, notes.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kListed, notes.size()); ++i) {
     text += " " + notes[i].path;
   }
-  return notes.size() > kNamed ? text + " …" : text;
+  return notes.size() > kListed ? text + " …" : text;
 }
 
 Amount MakeAmount(const InputReader& input_reader, std::int64_t value, bool sign) {

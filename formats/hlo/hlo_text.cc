@@ -141,20 +141,40 @@ class Scanner {
       return;
     }
     ranges_ = text == "BufferLiveRange:";
-    if (text.starts_with("Total bytes used:")) {
-      std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
-      read_.total = read_.total ? read_.total : TakeNumber(rest);
-    } else if (report_ && text.starts_with(kSpace)) {
+    if (!Space(text)) {
+      Entry(text);
+    }
+  }
+
+  // A report's lines about a memory space. False for any other line.
+  bool Space(std::string_view text) {
+    if (report_ && text.starts_with(kSpace)) {
       std::string_view rest = text;
       color_ = SkipPast(rest, "(color=") ? TakeNumber(rest).value_or(0) : 0;
-    } else if (color_ && text.starts_with(kSpaceTotal)) {
+      return true;
+    }
+    if (!color_) {
+      return false;
+    }
+    if (text.starts_with(kSpaceTotal)) {
       std::string_view rest = Trimmed(text.substr(kSpaceTotal.size()));
       const auto total = TakeNumber(rest);
       read_.total = total ? SaturatingAdd(read_.total.value_or(0), *total) : read_.total;
-    } else if (color_ && text.starts_with("cumulative_size;")) {
+      return true;
+    }
+    if (text.starts_with("cumulative_size;")) {
       current_ = read_.program.allocations.size();
       read_.program.allocations.push_back(
           {.number = current_, .color = *color_, .category = Category::kUnknown});
+      return true;
+    }
+    return false;
+  }
+
+  void Entry(std::string_view text) {
+    if (text.starts_with("Total bytes used:")) {
+      std::string_view rest = Trimmed(text.substr(text.find(':') + 1));
+      read_.total = read_.total ? read_.total : TakeNumber(rest);
     } else if (text.starts_with("from instruction:")) {
       ReadInstruction(Trimmed(text.substr(text.find(':') + 1)));
     } else if (text.starts_with("value: <") && text.find("> (color=") == std::string_view::npos) {

@@ -48,7 +48,7 @@ class Places {
     const Buffer& buffer = program_.buffers[range.buffer];
     const std::int64_t begin = SaturatingAdd(bases_[buffer.allocation], buffer.offset);
     const std::int64_t end = SaturatingAdd(begin, buffer.size);
-    At place = Overlapping(begin, end);
+    auto place = Overlapping(begin, end);
     for (; place != places_.end() && place->second.last <= range.begin;
          place = Overlapping(begin, end)) {
       for (const std::size_t user : place->second.users) {
@@ -70,7 +70,7 @@ class Places {
   }
 
   At Overlapping(std::int64_t begin, std::int64_t end) {
-    At at = places_.lower_bound(begin);
+    const auto at = places_.lower_bound(begin);
     if (at != places_.begin() && std::prev(at)->second.end > begin) {
       return std::prev(at);
     }
