@@ -78,6 +78,7 @@ std::vector<FitScratch> FindScratch(const FitInput& input, bool near, const Requ
     scratch.largest = std::max(scratch.largest, requests.rows[row].size);
   }
   std::vector<FitScratch> found;
+  found.reserve(by_stack.size());
   for (const auto& [stack, scratch] : by_stack) {
     found.push_back(scratch);
   }
