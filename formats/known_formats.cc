@@ -126,7 +126,7 @@ bool IsPythonProfile(std::string_view text) {
   if (text.size() < 6 || (text[0] & kNoReference) != '{') {
     return false;
   }
-  const char tuple = text[1] & kNoReference;
+  const auto tuple = static_cast<char>(text[1] & kNoReference);
   return (tuple == ')' && text[2] == 3) || (tuple == '(' && Word(text, 2, 4, false) == 3);
 }
 

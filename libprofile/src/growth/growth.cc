@@ -382,6 +382,23 @@ std::vector<SharedText> GrowthTable::Devices() const {
   return !names.empty() && names.front().empty() ? std::vector<SharedText>(1) : names;
 }
 
+namespace {
+
+// The last input decides a row's place: it is the one to look at.
+void TakeRow(Row row, SortBy sort, std::size_t input, GrowthRow& to) {
+  const bool flat = sort == SortBy::kFlat;
+  to.series[input] = SaturatingAdd(to.series[input], flat ? row.value.flat : row.value.cum);
+  to.unknown[input] =
+      SaturatingAdd(to.unknown[input], flat ? row.value.unknown : row.value.unknown_cum);
+  to.name = std::move(row.name);
+  to.file = std::move(row.file);
+  to.line = row.line;
+  to.more_lines = row.more_lines;
+  to.via = std::move(row.via);
+}
+
+}  // namespace
+
 // Frames by node; rows without one ("(no stack)", labels, sizes) by name.
 std::vector<RowPart> GrowthTable::TakeParts(SortBy sort, std::span<const SharedText> devices,
                                             const KeyMap<NodeId, NodeId>& row_of_line) {
@@ -410,17 +427,7 @@ std::vector<RowPart> GrowthTable::TakeParts(SortBy sort, std::span<const SharedT
           made.group =
               groups.try_emplace(group, static_cast<std::uint32_t>(groups.size())).first->second;
         }
-        GrowthRow& to = parts[at->second].row;
-        const bool flat = sort == SortBy::kFlat;
-        to.series[i] = SaturatingAdd(to.series[i], flat ? row.value.flat : row.value.cum);
-        to.unknown[i] =
-            SaturatingAdd(to.unknown[i], flat ? row.value.unknown : row.value.unknown_cum);
-        // The last input decides a row's place: it is the one to look at.
-        to.name = std::move(row.name);
-        to.file = std::move(row.file);
-        to.line = row.line;
-        to.more_lines = row.more_lines;
-        to.via = std::move(row.via);
+        TakeRow(std::move(row), sort, i, parts[at->second].row);
       }
     }
   }
@@ -449,7 +456,7 @@ GrowthSeries GrowthTable::Finish(InputOrder order, SortBy sort,
       }
     }
   }
-  series.rows = JoinParts(std::move(parts), devices);
+  series.rows = JoinParts(parts, devices);
   for (OneInput& input : inputs_) {
     series.points.push_back(std::move(input.point));
   }

@@ -348,6 +348,47 @@ std::vector<GrowthPoint> MakePoints(const Recording& recording, const HistorySte
   return points;
 }
 
+HistoryGrowth BeginGrowth(const HistorySteps& steps, const StepOptions& options) {
+  HistoryGrowth growth{.mark = steps.mark,
+                       .source = steps.source,
+                       .devices = steps.traces.size(),
+                       .merged = steps.merged,
+                       .unfinished = steps.unfinished};
+  growth.measure = options.measure.value_or(growth.source == StepsBy::kParts ? StepMeasure::kLow
+                                                                             : StepMeasure::kEnd);
+  return growth;
+}
+
+std::vector<Walk::Sums> SumsOfDevices(const HistorySteps& steps, std::size_t rows,
+                                      StepMeasure measure, Walk& walk) {
+  const std::vector<std::int64_t> zeros(steps.names.size(), 0);
+  std::vector<Walk::Sums> sums;
+  for (const ChosenTrace& one : steps.traces) {
+    sums.push_back({std::vector(rows, zeros), std::vector(rows, zeros),
+                    std::vector<std::int64_t>(rows, 0), zeros});
+    walk.Run(one, measure, sums.back());
+  }
+  return sums;
+}
+
+// Of a group without addresses nobody knows which of it was freed.
+void ForgetKept(std::uint32_t group, std::vector<RowPart>& parts) {
+  for (RowPart& part : parts) {
+    if (part.group == group) {
+      part.kept.clear();
+    }
+  }
+}
+
+// Parts of a program that, as far as anything shows, went through fewer iterations than a trend
+// takes.
+bool ShowFew(const HistoryIndex& index, const HistorySteps& steps) {
+  return !steps.marked && (steps.few > 1 || std::none_of(steps.traces.begin(), steps.traces.end(),
+                                                         [&index](const ChosenTrace& one) {
+                                                           return ShowsIterations(index, one);
+                                                         }));
+}
+
 }  // namespace
 
 Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& view, const By& by,
@@ -360,14 +401,7 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
   if (!groups || !steps) {
     return Fail(std::move(!groups ? groups.error() : steps.error()));
   }
-  HistoryGrowth growth{.mark = steps->mark,
-                       .source = steps->source,
-                       .devices = steps->traces.size(),
-                       .merged = steps->merged,
-                       .unfinished = steps->unfinished};
-  growth.measure = options.measure.value_or(growth.source == StepsBy::kParts ? StepMeasure::kLow
-                                                                             : StepMeasure::kEnd);
-
+  HistoryGrowth growth = BeginGrowth(*steps, options);
   const Walk::Unnamed unnamed = UnnamedRows(view, *groups);
   const std::size_t points = steps->names.size();
   if (unnamed.rows > kMaxValues / points / growth.devices) {
@@ -376,14 +410,9 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
                             kMaxValues / growth.devices),
                 "fewer --steps, or one --device");
   }
-  const std::vector<std::int64_t> zeros(points, 0);
   Walk walk(index, *groups, unnamed);
-  std::vector<Walk::Sums> of_devices;
-  for (const ChosenTrace& one : steps->traces) {
-    of_devices.push_back({std::vector(unnamed.rows, zeros), std::vector(unnamed.rows, zeros),
-                          std::vector<std::int64_t>(unnamed.rows, 0), zeros});
-    walk.Run(one, growth.measure, of_devices.back());
-  }
+  std::vector<Walk::Sums> of_devices = SumsOfDevices(*steps, unnamed.rows, growth.measure, walk);
+  const std::vector<std::int64_t> zeros(points, 0);
 
   std::vector<GrowthRow> names = NameRows(*groups, unnamed);
   if (by.kind == By::Kind::kFrame) {
@@ -410,19 +439,11 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
           {.name = devices.back(), .totals = std::move(total), .whole = {}});
     }
   }
-  for (RowPart& one : parts) {
-    if (one.group == row_of[unnamed.no_address]) {
-      one.kept.clear();  // nobody knows which of it was freed
-    }
-  }
+  ForgetKept(row_of[unnamed.no_address], parts);
   growth.series.points = MakePoints(recording, *steps, totals);
-  growth.series.rows = JoinParts(std::move(parts), devices);
+  growth.series.rows = JoinParts(parts, devices);
   growth.iterations = std::max<std::size_t>(steps->few, 1);
-  growth.series.few_iterations =
-      growth.source == StepsBy::kParts && !steps->marked &&
-      (steps->few > 1 ||
-       std::none_of(steps->traces.begin(), steps->traces.end(),
-                    [&index](const ChosenTrace& one) { return ShowsIterations(index, one); }));
+  growth.series.few_iterations = growth.source == StepsBy::kParts && ShowFew(index, *steps);
   JudgeAndSort(growth.series);
   return growth;
 }

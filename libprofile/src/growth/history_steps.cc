@@ -255,6 +255,21 @@ void MergeSteps(HistorySteps& all) {
   }
 }
 
+std::vector<Step> MakeSteps(const std::vector<ProgramStep>& steps) {
+  std::vector<Step> made;
+  made.reserve(steps.size());
+  for (const ProgramStep& step : steps) {
+    made.push_back({step.begin - 1, step.end});
+  }
+  return made;
+}
+
+StepsBy ByOf(StepSource source) {
+  return source == StepSource::kMark    ? StepsBy::kMarks
+         : source == StepSource::kPhase ? StepsBy::kPhases
+                                        : StepsBy::kLoops;
+}
+
 // Steps as FindSteps finds them, of the device that has most; the others have as many of their own,
 // or follow it by the clock. False where that is not so, or there are too few.
 bool TakeProgramSteps(const HistoryIndex& index, HistorySteps& all) {
@@ -269,24 +284,17 @@ bool TakeProgramSteps(const HistoryIndex& index, HistorySteps& all) {
     all.few = std::max(all.few, own.few);
     if (found.size() == 1 || found.back().size() > found[leader].size()) {
       leader = found.size() - 1;
-      all.source = source == StepSource::kMark    ? StepsBy::kMarks
-                   : source == StepSource::kPhase ? StepsBy::kPhases
-                                                  : StepsBy::kLoops;
+      all.source = ByOf(source);
     }
   }
   const std::vector<ProgramStep>& steps = found[leader];
   std::vector<std::vector<Step>> of_traces;
   for (std::size_t i = 0; i < all.traces.size() && steps.size() >= kMinMarks; ++i) {
-    std::vector<Step> of_trace;
-    if (found[i].size() == steps.size()) {
-      for (const ProgramStep& step : found[i]) {
-        of_trace.push_back({step.begin - 1, step.end});
-      }
-    } else {
-      of_trace =
-          StepsByClock(GetEvents(index.recording(), *all.traces[leader].trace), steps,
-                       GetEvents(index.recording(), *all.traces[i].trace), all.traces[i].range);
-    }
+    std::vector<Step> of_trace =
+        found[i].size() == steps.size()
+            ? MakeSteps(found[i])
+            : StepsByClock(GetEvents(index.recording(), *all.traces[leader].trace), steps,
+                           GetEvents(index.recording(), *all.traces[i].trace), all.traces[i].range);
     if (!of_trace.empty()) {
       of_traces.push_back(std::move(of_trace));
     }

@@ -197,7 +197,8 @@ KeyMap<NodeId, NodeId> RowsOfLines(const Recording& recording, Granularity granu
   return row_of;
 }
 
-std::vector<GrowthRow> JoinParts(std::vector<RowPart> parts, std::span<const SharedText> devices) {
+std::vector<GrowthRow> JoinParts(const std::vector<RowPart>& parts,
+                                 std::span<const SharedText> devices) {
   std::vector<GrowthRow> rows;
   Parts all;
   for (const RowPart& part : parts) {

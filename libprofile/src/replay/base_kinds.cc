@@ -205,6 +205,11 @@ class BaseAnalysis {
         --old;
       }
     }
+    AssignStanding(blocks, size, states);
+  }
+
+  // `states`: how many of them are the optimizer's.
+  void AssignStanding(std::span<BaseBlock> blocks, const BaseSize& size, std::uint64_t states) {
     std::uint64_t parameters = size.gradients;
     std::uint64_t gradients =
         result_.basis == BaseKinds::Basis::kOutlive ? 0 : std::uint64_t{size.gradients};
@@ -242,7 +247,9 @@ std::string_view BaseKindName(BaseKind kind) {
 
 bool IsWorkspaceSize(std::int64_t size) {
   constexpr std::int64_t kKiB = 1024;
-  return size == (2 * 4096 + 8 * 16) * kKiB || size == 76 * 1024 * kKiB;
+  constexpr std::int64_t kCublas = std::int64_t{2} * 4096 + std::int64_t{8} * 16;
+  constexpr std::int64_t kHipblasLt = std::int64_t{76} * 1024;
+  return size == kCublas * kKiB || size == kHipblasLt * kKiB;
 }
 
 BaseKinds::BaseKinds(const Recording& recording, const Trace& trace, const Replay& replay) {

@@ -145,6 +145,15 @@ void BaseSizes::Walk() {
   EndPass(static_cast<std::uint32_t>(events_.size()));
 }
 
+void BaseSizes::CountMade(std::uint32_t event) {
+  BaseSize& size = sizes_[row_of_event_[event]];
+  const StackRole& role = Role(event);
+  size.made += role.optimizer && partners_[event] == Replay::kNoEvent ? 1 : 0;
+  if (event < moment_ && partners_[event] >= moment_ && !role.optimizer) {
+    ++(IsBackward(role) ? size.gradients : size.others);
+  }
+}
+
 // The blocks that stand when the gradients are there, and who made what stands beside them.
 void BaseSizes::Take(std::uint32_t moment) {
   moment_ = moment;
@@ -153,14 +162,8 @@ void BaseSizes::Take(std::uint32_t moment) {
         size.early = 0;
   }
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    if (events_[i].action != Action::kAlloc) {
-      continue;
-    }
-    BaseSize& size = sizes_[row_of_event_[i]];
-    const StackRole& role = Role(i);
-    size.made += role.optimizer && partners_[i] == Replay::kNoEvent ? 1 : 0;
-    if (i < moment && partners_[i] >= moment && !role.optimizer) {
-      ++(IsBackward(role) ? size.gradients : size.others);
+    if (events_[i].action == Action::kAlloc) {
+      CountMade(i);
     }
   }
   for (const BaseBlock& block : blocks_) {

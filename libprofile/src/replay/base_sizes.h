@@ -114,6 +114,7 @@ class BaseSizes {
   void Alloc(std::uint32_t event);
   void Free(std::uint32_t event);
   void Walk();
+  void CountMade(std::uint32_t event);
   void Take(std::uint32_t moment);
 
   const Recording& recording_;
