@@ -33,6 +33,7 @@ KeyMap<NodeId, NodeId> RowsOfLines(const Recording& recording, Granularity granu
 // Rows in the order in which their first parts come. Their place is the line that grew most, or
 // fell most in a row that falls. `devices`: their names; where there are several, a row that only
 // one of them moves says which.
-std::vector<GrowthRow> JoinParts(const std::vector<RowPart>& parts, std::span<const SharedText> devices);
+std::vector<GrowthRow> JoinParts(const std::vector<RowPart>& parts,
+                                 std::span<const SharedText> devices);
 
 }  // namespace memtool
