@@ -52,7 +52,7 @@ std::string OneOf(std::span<const std::string_view> words) {
 
 std::string PlaceText(std::string_view file, std::int64_t line, std::int64_t more_lines) {
   constexpr std::size_t kLongest = 4096;  // the longest path of a system
-  const std::string place = Abridge(file == "??" ? std::string_view{} : BaseName(file), kLongest);
+  std::string place = Abridge(file == "??" ? std::string_view{} : BaseName(file), kLongest);
   if (line <= 0 || place.empty()) {
     return place;
   }

@@ -56,6 +56,7 @@ std::vector<std::string> NamesOfProcesses(const std::vector<std::string>& paths)
     return std::vector<std::string>(paths.size());
   }
   std::vector<std::string> names;
+  names.reserve(paths.size());
   for (const std::string& path : paths) {
     names.emplace_back(bases.size() == paths.size() ? BaseName(path) : std::string_view(path));
   }
