@@ -11,7 +11,6 @@
 #include "kineto/trace_events.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
-#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "support/byte_cursor.h"
 #include "support/code_stacks.h"
@@ -25,20 +24,6 @@ using kineto::MemoryEvent;
 using kineto::TraceEvents;
 
 constexpr std::size_t kMaxDevices = 250;  // an event names its domain with one byte
-
-// "model.py(12): forward" as the profiler names Python functions; anything else is a name.
-CodePlace GetPlace(std::string_view name) {
-  const std::size_t colon = name.find("): ");
-  const std::size_t open = name.rfind('(', colon);
-  if (colon == std::string_view::npos || open == std::string_view::npos || open == 0) {
-    return {.function = name, .file = {}};
-  }
-  const std::string_view function = name.substr(colon + 3);
-  const auto line = ParseNumber<std::int64_t>(name.substr(open + 1, colon - open - 1));
-  return line && !function.empty()
-             ? CodePlace{.function = function, .file = name.substr(0, open), .line = *line}
-             : CodePlace{.function = name, .file = {}};
-}
 
 // The stack around each memory event, by its row; none where no span is open.
 std::vector<StackId> GetStacks(const std::vector<MemoryEvent>& memory, CodeStacks& code) {
@@ -315,7 +300,8 @@ Result<Recording> KinetoReader::Read(ByteWindow& in, const Limits& limits) const
   builder.metadata().origin = {.framework = Framework::kPyTorch, .kind = RecordingKind::kTrace};
   CodeStacks code(
       builder, trace.spans,
-      [&trace](std::uint32_t name) { return GetPlace(AsText(trace.names[name])); }, limits.depth);
+      [&trace](std::uint32_t name) { return PlaceOfPythonCall(AsText(trace.names[name])); },
+      limits.depth);
   const std::vector<StackId> stacks = GetStacks(trace.memory, code);
   HistoryMaker maker(builder, trace);
   builder.SetHistory(maker.Make(stacks));

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "memtool/profile/base/numbers.h"
+
 namespace memtool::formats {
 
 namespace {
@@ -16,6 +18,19 @@ bool IsBefore(const CodeSpan& span, const CodeInstant& instant) {
 }
 
 }  // namespace
+
+CodePlace PlaceOfPythonCall(std::string_view name) {
+  const std::size_t colon = name.find("): ");
+  const std::size_t open = name.rfind('(', colon);
+  if (colon == std::string_view::npos || open == std::string_view::npos || open == 0) {
+    return {.function = name, .file = {}};
+  }
+  const std::string_view function = name.substr(colon + 3);
+  const auto line = ParseNumber<std::int64_t>(name.substr(open + 1, colon - open - 1));
+  return line && !function.empty()
+             ? CodePlace{.function = function, .file = name.substr(0, open), .line = *line}
+             : CodePlace{.function = name, .file = {}};
+}
 
 CodeStacks::CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> spans,
                        std::function<CodePlace(std::uint32_t)> place_of, std::uint64_t depth)

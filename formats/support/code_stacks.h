@@ -41,6 +41,9 @@ struct CodePlace {
   std::int64_t start_line = 0;  // of the function; 0 = not reported
 };
 
+// "model.py(12): forward" as PyTorch's profiler names Python functions; anything else is a name.
+CodePlace PlaceOfPythonCall(std::string_view name);
+
 class CodeStacks {
  public:
   // A stack as its innermost frame and the rest, which is an earlier node. Node 0 is the empty

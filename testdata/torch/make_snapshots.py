@@ -19,6 +19,9 @@ import sys
 MIB = 1 << 20
 BASE = 0x7F0000000000
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "plots"))
+import generate as plots  # noqa: E402
+
 
 def frame(name, line, filename='train.py'):
     return {'name': name, 'filename': filename, 'line': line}
@@ -258,17 +261,6 @@ def page(data):
             '</script></body></html>\n').encode()
 
 
-PLOT = {'actions': [0, 1, 0, 2], 'elements_size': [512, 1024, 2048], 'elements_info': [1, 2, None], 'elements_category': None,
-        'suffix_table': [[0, None], [1, 0], [2, 0]], 'initially_allocated': [2], 'categories': None,
-        'string_table': ['train.py:3:main', 'b7f00_0 512.0B allocation (512 bytes)', 'b7f10_0 1.0KiB allocation (1024 bytes)']}
-
-
-def plot(**changed):
-    """What trace_plot of PyTorch 2.0 wrote: the data of its picture."""
-    return ('\n<!DOCTYPE html>\n<html>\n<head></head>\n<body>\n<script type="module">\n\n'
-            f'let alloc_data = {json.dumps({**PLOT, **changed})}\n\nmain(alloc_data)\n</script></body></html>\n').encode()
-
-
 def unshaped(data):
     """The same pickle with an empty FRAME after each EMPTY_DICT, and no other: no dict begins as
     another did, so that a reader has to follow each of them opcode by opcode."""
@@ -324,7 +316,7 @@ def forms():
     yield 'snapshot.json', json.dumps(snap).encode()
     yield 'indented.json', json.dumps(snap, indent=2).encode()
     yield 'page.html', page(pickle.dumps(snap, protocol=4))
-    yield 'plot.html', plot()
+    yield 'plot.html', plots.small_plot()
     yield 'page_at_once.html', page(pickle.dumps(snap, protocol=4)).lstrip()
     yield 'page_of_windows.html', b'\xef\xbb\xbf' + page(pickle.dumps(snap, protocol=4)).replace(b'\n', b'\r\n')
     yield 'later.json', b'\n\t' + json.dumps(snap).encode()
@@ -485,18 +477,7 @@ def malformed():
     good = page(pickle.dumps(snapshot(), protocol=4))
     yield 'cut.html', good[:len(good) // 2], r'page ends inside'
     yield 'not_base64.html', good.replace(b'AAAA', b'A*AA', 1), r'not base64'
-    yield 'plot_circle.html', plot(suffix_table=[[0, 1], [1, 0], [2, 0]]), r'suffix_table: entry 0 is missing or refers to a later one'
-    yield 'plot_itself.html', plot(suffix_table=[[0, 0], [1, 0], [2, 0]]), r'suffix_table: entry 0 .* refers to a later one'
-    yield 'plot_no_suffix.html', plot(elements_info=[9, 9, 9]), r'suffix_table: entry 9 is missing'
-    yield 'plot_no_text.html', plot(suffix_table=[[7, None], [1, 0], [2, 0]]), r'string_table: the page refers to text 7'
-    yield 'plot_no_element.html', plot(actions=[0, 3]), r'actions: element 3, where there are 3'
-    yield 'plot_negative.html', plot(initially_allocated=[-1]), r'actions: element -1'
-    yield 'plot_no_sizes.html', plot(elements_size=[]), r'with a picture and no snapshot'
-    yield 'plot_cut.html', plot()[:300], r'ends inside|unexpected|cut'
-    # Every element has a stack of its own that holds all the others.
-    deep = 4000
-    yield 'plot_deep.html', plot(suffix_table=[[0, i - 1 if i else None] for i in range(deep)], actions=list(range(deep)),
-                                 elements_size=[1] * deep, elements_info=list(range(deep))), r'too many frames'
+    yield from plots.malformed()
     yield 'unsafe.html', page(pickle.dumps(Call(), protocol=4)), r'contains STACK_GLOBAL (posix|os|nt)\.system'
 
 

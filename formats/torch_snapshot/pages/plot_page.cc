@@ -7,14 +7,15 @@
 #include <charconv>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/numbers.h"
 #include "support/byte_cursor.h"
+#include "support/code_stacks.h"
 #include "support/json_stream.h"
 #include "support/read_error.h"
 #include "torch_snapshot/wire/pickle_writer.h"
@@ -112,37 +113,17 @@ class PlotHandler {
   std::size_t lists_ = 0;
 };
 
-struct Frame {
-  std::string_view function;
-  std::string_view file;
-  std::int64_t line = 0;
-};
-
-std::optional<std::int64_t> ParseLine(std::string_view text) {
-  std::int64_t line = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(line)
-                                                                  : std::nullopt;
-}
-
-// "model.py:12:forward", or as the profiler names Python functions "model.py(12): forward".
-Frame ParseFrame(std::string_view text) {
+// "model.py:12:forward", or as the profiler names Python functions.
+CodePlace ParseFrame(std::string_view text) {
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
     const std::size_t end = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
     if (end > at + 1 && end < text.size() && text[end] == ':') {
-      return {.function = text.substr(end + 1),
-              .file = text.substr(0, at),
-              .line = ParseLine(text.substr(at + 1, end - at - 1)).value_or(0)};
+      const auto line = ParseNumber<std::int64_t>(text.substr(at + 1, end - at - 1));
+      return {
+          .function = text.substr(end + 1), .file = text.substr(0, at), .line = line.value_or(0)};
     }
   }
-  const std::size_t close = text.find("): ");
-  const std::size_t open = text.substr(0, close).rfind('(');
-  if (close != std::string_view::npos && open != std::string_view::npos) {
-    if (const auto line = ParseLine(text.substr(open + 1, close - open - 1))) {
-      return {.function = text.substr(close + 3), .file = text.substr(0, open), .line = *line};
-    }
-  }
-  return {.function = text};
+  return PlaceOfPythonCall(text);
 }
 
 class SnapshotMaker {
@@ -234,7 +215,7 @@ class SnapshotMaker {
       out_.Recall(known->second);
       return;
     }
-    const Frame frame = ParseFrame(plot_.Text("string_table", text));
+    const CodePlace frame = ParseFrame(plot_.Text("string_table", text));
     out_.BeginDict();
     out_.Key(Word::kName);
     out_.Text(frame.function);

@@ -382,7 +382,7 @@ void ForgetKept(std::uint32_t group, std::vector<RowPart>& parts) {
 
 // Parts of a program that, as far as anything shows, went through fewer iterations than a trend
 // takes.
-bool ShowFew(const HistoryIndex& index, const HistorySteps& steps) {
+bool ShowsFewIterations(const HistoryIndex& index, const HistorySteps& steps) {
   return !steps.marked && (steps.few > 1 || std::none_of(steps.traces.begin(), steps.traces.end(),
                                                          [&index](const ChosenTrace& one) {
                                                            return ShowsIterations(index, one);
@@ -443,7 +443,8 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
   growth.series.points = MakePoints(recording, *steps, totals);
   growth.series.rows = JoinParts(parts, devices);
   growth.iterations = std::max<std::size_t>(steps->few, 1);
-  growth.series.few_iterations = growth.source == StepsBy::kParts && ShowFew(index, *steps);
+  growth.series.few_iterations =
+      growth.source == StepsBy::kParts && ShowsFewIterations(index, *steps);
   JudgeAndSort(growth.series);
   return growth;
 }

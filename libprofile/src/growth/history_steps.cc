@@ -264,7 +264,7 @@ std::vector<Step> MakeSteps(const std::vector<ProgramStep>& steps) {
   return made;
 }
 
-StepsBy ByOf(StepSource source) {
+StepsBy ToStepsBy(StepSource source) {
   return source == StepSource::kMark    ? StepsBy::kMarks
          : source == StepSource::kPhase ? StepsBy::kPhases
                                         : StepsBy::kLoops;
@@ -284,7 +284,7 @@ bool TakeProgramSteps(const HistoryIndex& index, HistorySteps& all) {
     all.few = std::max(all.few, own.few);
     if (found.size() == 1 || found.back().size() > found[leader].size()) {
       leader = found.size() - 1;
-      all.source = ByOf(source);
+      all.source = ToStepsBy(source);
     }
   }
   const std::vector<ProgramStep>& steps = found[leader];

@@ -141,6 +141,31 @@ def page(variable, data):
             'function main() {}\n</script>\n</body>\n</html>\n')
 
 
+SMALL = {"actions": [0, 1, 0, 2], "elements_size": [512, 1024, 2048], "elements_info": [1, 2, None], "elements_category": None,
+         "suffix_table": [[0, None], [1, 0], [2, 0]], "initially_allocated": [2], "categories": None,
+         "string_table": ["train.py:3:main", "b7f00_0 512.0B allocation (512 bytes)", "b7f10_0 1.0KiB allocation (1024 bytes)"]}
+
+
+def small_plot(**changed):
+    return page("alloc_data", {**SMALL, **changed}).encode()
+
+
+def malformed():
+    """Pages that are wrong in one way each, and what the error says."""
+    yield "plot_circle.html", small_plot(suffix_table=[[0, 1], [1, 0], [2, 0]]), r"suffix_table: entry 0 is missing or refers to a later one"
+    yield "plot_itself.html", small_plot(suffix_table=[[0, 0], [1, 0], [2, 0]]), r"suffix_table: entry 0 .* refers to a later one"
+    yield "plot_no_suffix.html", small_plot(elements_info=[9, 9, 9]), r"suffix_table: entry 9 is missing"
+    yield "plot_no_text.html", small_plot(suffix_table=[[7, None], [1, 0], [2, 0]]), r"string_table: the page refers to text 7"
+    yield "plot_no_element.html", small_plot(actions=[0, 3]), r"actions: element 3, where there are 3"
+    yield "plot_negative.html", small_plot(initially_allocated=[-1]), r"actions: element -1"
+    yield "plot_no_sizes.html", small_plot(elements_size=[]), r"with a picture and no snapshot"
+    yield "plot_cut.html", small_plot()[:300], r"JSON text ends early"
+    # Every element has a stack of its own that holds all the others.
+    deep = 4000
+    yield "plot_deep.html", small_plot(suffix_table=[[0, i - 1 if i else None] for i in range(deep)], actions=list(range(deep)),
+                                       elements_size=[1] * deep, elements_info=list(range(deep))), r"too many frames"
+
+
 def main():
     (HERE / "snapshot.json").write_text(json.dumps(SNAPSHOT) + "\n")
     (HERE / "trace_plot.html").write_text(page("alloc_data", trace_plot("alloc", "free_completed", "b")))

@@ -29,7 +29,7 @@ std::string_view BaseKindName(BaseKind kind);
 bool IsWorkspaceSize(std::int64_t size);
 
 // What the kinds of the base rest on.
-struct BaseSigns {
+struct BaseKindEvidence {
   // What shows the sizes of gradients.
   enum class Basis : std::uint8_t {
     kNone,         // nothing, or not enough of it
@@ -52,7 +52,7 @@ struct BaseSigns {
   std::string optimizer_name{};  // as the recording has it; empty where none is
 };
 
-class BaseKinds : public BaseSigns {
+class BaseKinds : public BaseKindEvidence {
  public:
   // One pass over the events and one over the blocks of the base, and sorting these.
   BaseKinds(const Recording& recording, const Trace& trace, const Replay& replay);
