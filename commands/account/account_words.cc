@@ -88,7 +88,7 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
     return "the figures that tell it are of different moments, processes or devices";
   }
   if (step.key == "below_framework" && !facts.platform.empty()) {
-    return facts.platform + " context, libraries, graphs, other allocators";
+    return facts.platform + " context, libraries, other allocators";
   }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
     return PoolNote(facts.pool_limit);

@@ -83,6 +83,7 @@ class Decoder {
   std::vector<LabelSetId> ResolveLabelSets();
   LabelSetId ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels);
   [[nodiscard]] std::string JaxProcess() const;
+  [[nodiscard]] bool OfTpus() const;
   [[nodiscard]] std::optional<std::vector<char>> JaxExecutables(
       const std::vector<LabelSetId>& label_sets) const;
   void NoteJax(const std::vector<LabelSetId>& label_sets);

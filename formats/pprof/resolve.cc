@@ -271,6 +271,19 @@ std::string Decoder::JaxProcess() const {
   return std::string(process);
 }
 
+// JAX names TPUs "TPU_4(…)", and GPUs "cuda:0".
+bool Decoder::OfTpus() const {
+  for (std::uint32_t set = 0; set < builder_.label_set_count(); ++set) {
+    for (const Label& label : builder_.Labels(LabelSetId(set))) {
+      if (!label.numeric && builder_.Text(label.key) == "device" &&
+          builder_.Text(label.text).starts_with("TPU_")) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // JAX writes its device memory profiles as pprof: allocations/count and space/bytes, with labels
 // kind=buffer|executable. It writes -1 for the size of an executable that it does not know.
 void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
@@ -282,11 +295,14 @@ void Decoder::NoteJax(const std::vector<LabelSetId>& label_sets) {
   }
   builder_.metadata().origin.framework = Framework::kJax;
   builder_.metadata().origin.rank = JaxProcess();
+  const bool tpus = OfTpus();
+  builder_.metadata().origin.platform = tpus ? "TPU" : "";
   builder_.AddBlindSpot("memory inside jit-compiled functions",
                         "only live buffers and executables are listed, not XLA's temporaries");
   builder_.AddBlindSpot("the allocator's reserve and fragmentation",
                         "XLA preallocates; the profile counts buffers");
-  builder_.AddBlindSpot("other libraries and processes", "NCCL, cuDNN, CUDA context");
+  builder_.AddBlindSpot("other libraries and processes",
+                        tpus ? "what the TPU's runtime keeps" : "NCCL, cuDNN, CUDA context");
   const Profile& profile = builder_.profile();
   std::vector<std::uint32_t> unknown;
   std::uint64_t executables = 0;

@@ -287,6 +287,7 @@ Result<void> xplane::AddSpace(Space space, const Limits& limits, RecordingBuilde
       host.jax ? "JAX profiler trace (XSpace)" : "profiler trace of XLA (XSpace)";
   metadata.origin = {.framework = host.jax ? Framework::kJax : Framework::kUnknown,
                      .kind = RecordingKind::kTrace,
+                     .platform = around.tpu ? "TPU" : "",
                      .host = space.hosts.empty() ? std::string() : space.hosts.front()};
   metadata.time_nanos = around.start_ns;
   metadata.duration_nanos =

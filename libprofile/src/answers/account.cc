@@ -298,7 +298,7 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     part.facts = MakeFacts(*selection.history(), moments);
   }
   part.facts.platform = origin.platform;
-  if (origin.framework == Framework::kJax) {
+  if (origin.framework == Framework::kJax && origin.platform.empty()) {
     part.facts.reserved_kind = ReservedKind::kXlaPool;
   }
   Supplement(part.facts, GetCounters(recording, device, TotalRetained(*with_host)));

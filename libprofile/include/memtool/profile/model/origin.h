@@ -31,7 +31,8 @@ enum class RecordingKind : std::uint8_t {
 struct Origin {
   Framework framework = Framework::kUnknown;
   RecordingKind kind = RecordingKind::kProfile;
-  // Which of the framework's allocators it was: "XPU", "NPU"; empty = the usual one (CUDA, HIP).
+  // Which devices the framework's allocator was for: "XPU", "NPU", "TPU"; empty = the usual ones
+  // (CUDA, HIP).
   std::string platform{};
   std::string schema{};  // version of the format, as its reader names it; or empty
   // Of the recorded process; empty where the file does not say.
