@@ -216,8 +216,8 @@ class SegmentsCommand final : public RowsCommand {
       head.push_back(FragmentationText(t));
     } else if (t.exceeds()) {
       head.emplace_back(
-          "more is live than these segments hold: what is free in them and fragmentation are "
-          "unknown");
+          "more is live than these segments hold, so that some are missing: fragmentation and what "
+          "can go back are unknown");
     } else {
       head.push_back(fmt::format(
           "{} free in no block that the file lists: the largest free block{} and fragmentation are "
