@@ -31,37 +31,43 @@ constexpr std::size_t kDistances = 12;  // of each window
 // Pieces of runs that are looked at: hostile sequences have many that overlap.
 constexpr std::size_t kMaxPieces = std::size_t{1} << 20U;
 
-// Where a hash was last seen. Equal hashes of different windows cost a wrong suggestion, no more.
+// Where a hash was last seen in a pass over a sequence. Equal hashes of different windows cost a
+// wrong suggestion, no more. Between passes nothing is cleared, which would cost as much as a pass:
+// places of earlier ones count as empty.
 class LastSeen {
  public:
-  explicit LastSeen(std::size_t most) {
+  explicit LastSeen(std::size_t most) : most_(most) {
     std::size_t size = 16;
     while (size < 2 * most) {
       size *= 2;
     }
     slots_.resize(size);
   }
+  void BeginPass() { earlier_ += most_; }
   // The place before, from 1; 0 = none.
-  std::uint32_t Put(std::uint64_t hash, std::uint32_t place) {
+  std::uint64_t Put(std::uint64_t hash, std::uint64_t place) {
     std::size_t at = static_cast<std::size_t>(HashNumber(hash)) & (slots_.size() - 1);
-    while (slots_[at].place != 0 && slots_[at].hash != hash) {
+    while (slots_[at].place > earlier_ && slots_[at].hash != hash) {
       at = (at + 1) & (slots_.size() - 1);
     }
-    const std::uint32_t before = slots_[at].place;
-    slots_[at] = {hash, place};
+    const std::uint64_t before = slots_[at].place > earlier_ ? slots_[at].place - earlier_ : 0;
+    slots_[at] = {hash, earlier_ + place};
     return before;
   }
 
  private:
   struct Slot {
     std::uint64_t hash = 0;
-    std::uint32_t place = 0;
+    std::uint64_t place = 0;
   };
   std::vector<Slot> slots_;
+  std::uint64_t most_;
+  std::uint64_t earlier_ = 0;  // places up to it are of earlier passes
 };
 
 // Adds the most frequent distances between equal windows to `periods`.
-void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& periods) {
+void Suggest(Sequence sequence, std::size_t window, LastSeen& seen,
+             std::vector<std::uint32_t>& counts, std::vector<std::size_t>& periods) {
   if (sequence.size() < 2 * window) {
     return;
   }
@@ -72,8 +78,8 @@ void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& pe
   for (std::size_t i = 0; i < window; ++i) {
     leaving *= kFactor;
   }
-  std::vector<std::uint32_t> counts(sequence.size(), 0);
-  LastSeen seen(sequence.size());
+  counts.assign(sequence.size(), 0);
+  seen.BeginPass();
   std::uint64_t hash = 0;
   for (std::size_t i = 0; i < sequence.size(); ++i) {
     hash = hash * kFactor + HashNumber(sequence[i]);
@@ -81,10 +87,9 @@ void Suggest(Sequence sequence, std::size_t window, std::vector<std::size_t>& pe
       hash -= leaving * HashNumber(sequence[i - window]);
     }
     if (i + 1 >= window) {
-      const auto place = static_cast<std::uint32_t>(i + 1);
-      const std::uint32_t before = seen.Put(hash, place);
+      const std::uint64_t before = seen.Put(hash, i + 1);
       if (before != 0) {
-        ++counts[place - before];
+        ++counts[i + 1 - before];
       }
     }
   }
@@ -167,8 +172,10 @@ class Taken {
 
 std::vector<Loop> FindLoops(std::span<const std::uint32_t> sequence) {
   std::vector<std::size_t> periods;
+  LastSeen seen(sequence.size());
+  std::vector<std::uint32_t> counts;
   for (const std::size_t window : kWindows) {
-    Suggest(sequence, window, periods);
+    Suggest(sequence, window, seen, counts, periods);
   }
   std::sort(periods.begin(), periods.end());
   periods.erase(std::unique(periods.begin(), periods.end()), periods.end());
