@@ -16,11 +16,11 @@ import random
 import struct
 import sys
 
-MIB = 1 << 20
-BASE = 0x7F0000000000
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "plots"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'plots'))
 import generate as plots  # noqa: E402
+
+MIB = plots.MIB
+BASE = 0x7F0000000000
 
 
 def frame(name, line, filename='train.py'):
