@@ -217,6 +217,15 @@ class FitCommand final : public RowsCommand {
   }
 
   [[nodiscard]] std::string RefusalText() const {
+    return ReasonText() +
+           (answer_.peaks_fall
+                ? fmt::format("; peaks fall as {} rises: are the values of --x in the order of the "
+                              "files?",
+                              parameter_)
+                : "");
+  }
+
+  [[nodiscard]] std::string ReasonText() const {
     const whatif::FitGate& gate = answer_.gate;
     const std::string between = fmt::format("the recordings at {} and {}", At(answer_.gate_x),
                                             NumberText(answer_.gate_other_x));

@@ -258,6 +258,13 @@ class FitWork {
     answer_.gate = worst.gate();
     answer_.gate_x = worst.near().x;
     answer_.gate_other_x = worst.far().x;
+    const auto [first, last] =
+        std::minmax_element(inputs_.begin(), inputs_.end(),
+                            [](const FitInput& a, const FitInput& b) { return a.x < b.x; });
+    const auto peak = [](const FitInput& input) {
+      return input.index->summary(*input.trace).peak_bytes;
+    };
+    answer_.peaks_fall = peak(*last) < peak(*first);
     return answer_.gate.accepted();
   }
 

@@ -90,6 +90,7 @@ struct FitAnswer {
   double gate_x = 0;     // between which
   double gate_other_x = 0;
   std::int32_t device = -1;
+  bool peaks_fall = false;  // from the recording with the smallest x to that with the largest
   bool began_late = false;  // something was there before a recording: its layout is a guess
   std::vector<FitScratchRow> scratch;  // by name, then x
   std::vector<FitRow> rows;            // by x, then setting; none where the gate refuses
