@@ -1,4 +1,7 @@
 // Formats that people hand to memtool and that it can name but does not read.
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -64,14 +67,26 @@ bool IsLegacyCpu(std::string_view text) {
   return false;
 }
 
+// The first bytes tell: a log's line begins with "[2026-11-27 …" or "[1] …".
 bool IsJson(std::string_view text) {
+  constexpr std::size_t kEnough = 64;
   text = AfterSpace(text);
   if (text.empty() || (text[0] != '{' && text[0] != '[')) {
     return false;
   }
-  const std::string_view may_follow = text[0] == '{' ? "\"}" : "[{\"]-0123456789tfn";
-  const std::string_view second = AfterSpace(text.substr(1));
-  return second.empty() || may_follow.find(second[0]) != std::string_view::npos;
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::BaseReaderHandler<> ignored;
+  const rapidjson::ParseResult parsed =
+      rapidjson::Reader().Parse<rapidjson::kParseIterativeFlag>(stream, ignored);
+  switch (parsed.Code()) {
+    case rapidjson::kParseErrorNone:
+    case rapidjson::kParseErrorStringMissQuotationMark:  // it goes on
+      return true;
+    case rapidjson::kParseErrorDocumentRootNotSingular:
+      return text[0] == '{';  // lines of objects
+    default:
+      return parsed.Offset() >= std::min(kEnough, text.size());
+  }
 }
 
 // The data of a chart of Google's: its columns, then its rows.

@@ -17,6 +17,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/digest.h"
 #include "memtool/formats/left_out.h"
+#include "memtool/profile/model/long_texts.h"
 #include "oom_text/scan.h"
 #include "oom_text/text_readers.h"
 #include "support/byte_cursor.h"
@@ -140,6 +141,7 @@ Document MakeDocument(Recording recording, std::string_view reader, const std::s
   recording.metadata.format = reader;
   recording.metadata.packing = packing;
   recording.metadata.unpacked_bytes = window.offset();
+  AbridgeLongTexts(recording);
   return Document(std::move(recording));
 }
 
@@ -149,6 +151,7 @@ Document ContainedDocument(Recording recording, std::string_view reader,
   std::string& inside = recording.metadata.packing;
   inside = packing + (packing.empty() ? "" : "+") + std::string(reader) +
            (inside.empty() ? "" : "+") + inside;
+  AbridgeLongTexts(recording);
   return Document(std::move(recording));
 }
 

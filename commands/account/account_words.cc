@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "memtool/profile/base/sizes.h"
 #include "rows/rows.h"
@@ -71,6 +72,18 @@ std::string PoolNote(std::optional<std::int64_t> limit) {
                  "device.memory_stats() as JSON says how much it took";
 }
 
+// Of what a compiler planned.
+std::string_view PlanNote(std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNotes{
+      {{"reserved", "what the program needs while it runs, as its compiler laid it out"},
+       {"cached", "of that, in no buffer that is live at this moment"},
+       {"allocated", "buffers that are live at this moment"},
+       {"requested", "the size of their values"}}};
+  const auto* const found = std::find_if(kNotes.begin(), kNotes.end(),
+                                         [key](const auto& note) { return note.first == key; });
+  return found == kNotes.end() ? std::string_view{} : found->second;
+}
+
 std::string FindLargest(const AccountRow& row) {
   if (row.entries.size() == 1) {
     return NameText(row.entries.front().name);
@@ -92,6 +105,15 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
     return PoolNote(facts.pool_limit);
+  }
+  if (facts.reserved_kind == ReservedKind::kPlan) {
+    if (const std::string_view note = PlanNote(step.key); !note.empty()) {
+      return std::string(note);
+    }
+  }
+  if (step.key == "releasable" && step.kind == AccountStep::Kind::kFact &&
+      facts.reserved_kind == ReservedKind::kXlaPool) {
+    return "unused regions of the pool";
   }
   if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
     return "what the process took from the driver, whoever asked for it";

@@ -17,6 +17,7 @@
 #include "output/whole_file.h"
 #include "ranks/names/process_names.h"
 #include "session/input_reader.h"
+#include "session/programs.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
 #include "words/words.h"
@@ -166,22 +167,24 @@ class ConvertCommand : public Command {
                   ChoicesText());
     }
     MEMTOOL_TRY(CheckOptions(*writer, streams));
-    auto names = input_.Names(streams);
-    MEMTOOL_TRY(names);
-    auto bases = input_.GetFiles(bases_, streams);
-    MEMTOOL_TRY(bases);
-    bases_ = *std::move(bases);
+    const bool whole = writer->writes() == formats::Written::kTimeline ||
+                       writer->writes() == formats::Written::kRecording;
+    auto sides = GetSides(input_, bases_, !whole, streams);
+    MEMTOOL_TRY(sides);
+    const std::vector<std::string>& names = sides->names;
+    bases_ = sides->bases;
     if (writer->writes() == formats::Written::kTimeline) {
       return OnOneRecording(input_, streams, fmt::format("--to {} takes one FILE", to_),
                             [&](InputReader& input_reader, const auto& recording) {
                               return WriteTimeline(*writer, input_reader, *recording);
                             });
     }
-    if (writer->writes() == formats::Written::kRecording && names->size() == 1 && bases_.empty()) {
+    if (writer->writes() == formats::Written::kRecording &&
+        (names.size() == 1 || AreDumped(names)) && bases_.empty()) {
       return WriteRecording(*writer, streams);
     }
     InputReader input_reader(input_, streams);
-    auto recording = Combined(input_reader, view_, *names, bases_);
+    auto recording = Combined(input_reader, view_, names, bases_);
     MEMTOOL_TRY(recording);
     if (writer->writes() == formats::Written::kAll ||
         writer->writes() == formats::Written::kRecording) {

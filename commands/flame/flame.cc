@@ -20,6 +20,7 @@
 #include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/input_reader.h"
+#include "session/programs.h"
 #include "words/choice.h"
 #include "words/known_words.h"
 #include "words/words.h"
@@ -76,13 +77,11 @@ class FlameCommand final : public Command {
     if (auto code = view_.PrintInstead(streams)) {
       return *std::move(code);
     }
-    auto names = input_.Names(streams);
-    MEMTOOL_TRY(names);
-    auto bases = input_.GetFiles(bases_, streams);
-    MEMTOOL_TRY(bases);
-    bases_ = *std::move(bases);
+    auto sides = GetSides(input_, bases_, false, streams);
+    MEMTOOL_TRY(sides);
+    bases_ = sides->bases;
     InputReader input_reader(input_, streams);
-    MEMTOOL_TRY(Answer(input_reader, *names));
+    MEMTOOL_TRY(Answer(input_reader, sides->BasesFirst()));
     input_reader.Finish();
     const bool data = format_ == FlameFormat::kJson || format_ == FlameFormat::kJsonl ||
                       format_ == FlameFormat::kCsv;
@@ -145,9 +144,7 @@ class FlameCommand final : public Command {
     return {};
   }
 
-  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) {
-    std::vector<std::string> all = bases_;
-    all.insert(all.end(), names.begin(), names.end());
+  Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& all) {
     auto loaded = SelectAll(input_reader, all, view_, bases_.size());
     MEMTOOL_TRY(loaded);
     if (!bases_.empty() && loaded->size() != all.size()) {

@@ -23,6 +23,7 @@
 #include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/input_reader.h"
+#include "session/programs.h"
 #include "words/known_words.h"
 
 namespace memtool::commands {
@@ -72,14 +73,11 @@ class GraphCommand : public Command {
     if (picture_ && ending && !streams.inputs.Has(output_)) {
       MEMTOOL_TRY(ToPlotFormat(output_, "--output"));
     }
-    auto names = input_.Names(streams);
-    MEMTOOL_TRY(names);
-    auto bases = input_.GetFiles(bases_, streams);
-    MEMTOOL_TRY(bases);
-    bases_ = *std::move(bases);
+    auto sides = GetSides(input_, bases_, false, streams);
+    MEMTOOL_TRY(sides);
+    bases_ = sides->bases;
     InputReader input_reader(input_, streams);
-    std::vector<std::string> all = bases_;
-    all.insert(all.end(), names->begin(), names->end());
+    const std::vector<std::string> all = sides->BasesFirst();
     auto loaded = SelectAll(input_reader, all, view_, bases_.size());
     MEMTOOL_TRY(loaded);
     if (!bases_.empty() && loaded->size() != all.size()) {

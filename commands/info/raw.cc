@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/command.h"
-#include "memtool/profile/base/abridge.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/rows/table.h"
@@ -96,10 +95,7 @@ class Dump {
       }
     }
   }
-  // Names of megabytes are cut: each record that has one would say all of it.
-  [[nodiscard]] std::string Text(StringId id) const {
-    return EscapeText(Abridge(recording_.Text(id), kMaxNameBytes));
-  }
+  [[nodiscard]] std::string Text(StringId id) const { return EscapeText(recording_.Text(id)); }
 
   void Header() {
     const Metadata& metadata = recording_.metadata;

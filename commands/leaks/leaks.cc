@@ -199,6 +199,7 @@ class LeaksCommand final : public RowsCommand {
     switch (findings.empty() ? FindingCode::kConstant : findings.front().code) {
       case FindingCode::kGrowing:
         return kGrew;
+      case FindingCode::kTooShort:
       case FindingCode::kOneStep:
       case FindingCode::kMaybe:
       case FindingCode::kOneIteration:

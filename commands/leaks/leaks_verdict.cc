@@ -217,6 +217,12 @@ std::string PartText(const LeaksAnswer& answer, const Finding& finding) {
                      Text(answer, finding.sum.delta()), then, Names(answer, finding));
 }
 
+std::string LittleText(const LeaksAnswer& answer, const Finding& finding) {
+  return fmt::format("{} {} {}by {}, too little to matter: {}", Rows(finding),
+                     Verb(finding, "grows", "grow"), Together(answer, finding),
+                     Text(answer, finding.sum.delta()), Names(answer, finding));
+}
+
 // When live bytes that keep growing reach the capacity.
 std::string GrowthText(const LeaksAnswer& answer, const Reach& reach) {
   const Growth& whole = reach.whole;
@@ -278,6 +284,12 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
       case FindingCode::kOneStep:
         lines.push_back(OneStepText(answer, finding));
         break;
+      case FindingCode::kTooShort:
+        lines.push_back(fmt::format(
+            "too short to show growth: {}, where three iterations or more would; memtool top "
+            "shows what is live",
+            Counted(answer.points.size(), "event")));
+        break;
       case FindingCode::kGrowing:
         lines.push_back((lines.empty() ? "GROWING: " : "") + GrowingText(answer, finding));
         break;
@@ -294,6 +306,10 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
         break;
       case FindingCode::kOneIteration:
         lines.push_back(OneIterationText(answer, finding));
+        break;
+      case FindingCode::kLittle:
+        no_growth();
+        lines.push_back(LittleText(answer, finding));
         break;
       case FindingCode::kConstant:
         break;  // ConstantText

@@ -419,9 +419,12 @@ std::vector<std::string> RanksFoot(const RanksAnswer& answer) {
 }
 
 void TabulateClasses(const RanksAnswer& answer, TextTable& table) {
+  const bool alike =
+      std::all_of(answer.classes.begin(), answer.classes.end(),
+                  [](const RankClassFacts& one) { return one.least == one.most; });
   table.columns = {{.title = "CLASS", .left = true},
                    {.title = "RANKS", .left = true, .shrink = true},
-                   {.title = "PEAK"},
+                   {.title = alike ? "PEAK" : "MEDIAN PEAK"},
                    {.title = "RESERVED", .drop = 2},
                    {.title = "COUNT", .drop = 3},
                    {.title = "DIFFERS BY", .left = true, .drop = 1, .wrap = true}};

@@ -453,10 +453,7 @@ Result<ExitCode> OnOneRecording(
     const std::function<Result<void>(InputReader&, std::shared_ptr<const Recording>)>& visit) {
   auto names = input.Names(streams);
   MEMTOOL_TRY(names);
-  const bool programs = std::all_of(names->begin(), names->end(), [](const std::string& name) {
-    return DumpedProgram(name) != name;
-  });
-  if (names->size() != 1 && !programs) {
+  if (names->size() != 1 && !AreDumped(*names)) {
     return Fail(ErrorCode::kUsage, std::string(one));
   }
   InputReader input_reader(input, streams);

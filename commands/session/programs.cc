@@ -79,12 +79,14 @@ Result<void> InputReader::ForLargest(const std::vector<std::string>& names,
   return visit(largest.read->name, std::move(largest.read->recording));
 }
 
+bool AreDumped(const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(),
+                     [](const std::string& name) { return DumpedProgram(name) != name; });
+}
+
 Result<std::vector<std::string>> LargestProgram(std::vector<std::string> names,
                                                 const InputOptions& input, Streams& streams) {
-  const bool programs = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return DumpedProgram(name) != name;
-  });
-  if (names.size() < 2 || !programs) {
+  if (names.size() < 2 || !AreDumped(names)) {
     return names;
   }
   InputReader input_reader(input, streams);
@@ -95,6 +97,27 @@ Result<std::vector<std::string>> LargestProgram(std::vector<std::string> names,
         return {};
       }));
   return std::vector{std::move(largest)};
+}
+
+std::vector<std::string> Sides::BasesFirst() const {
+  std::vector<std::string> all = bases;
+  all.insert(all.end(), names.begin(), names.end());
+  return all;
+}
+
+Result<Sides> GetSides(const InputOptions& input, const std::vector<std::string>& bases, bool one,
+                       Streams& streams) {
+  auto names = input.Names(streams);
+  MEMTOOL_TRY(names);
+  auto files = input.GetFiles(bases, streams);
+  MEMTOOL_TRY(files);
+  if (one || !bases.empty()) {
+    names = LargestProgram(*std::move(names), input, streams);
+    MEMTOOL_TRY(names);
+    files = LargestProgram(*std::move(files), input, streams);
+    MEMTOOL_TRY(files);
+  }
+  return Sides{.names = *std::move(names), .bases = *std::move(files)};
 }
 
 }  // namespace memtool::commands

@@ -344,6 +344,7 @@ class FitCommand final : public RowsCommand {
       table.head.push_back(ScratchText());
     }
     AddLaws(table.foot);
+    AddRange(table.foot);
     table.foot.emplace_back(
         "predicted from the same code: another size may take other kernels or other branches, "
         "which no recording of these shows");
@@ -408,6 +409,20 @@ class FitCommand final : public RowsCommand {
           fmt::format("  … {} in {} more rows (-n 0 shows all)",
                       FormatSize(SaturatingSubtract(answer_.rows_peak, shown)),
                       FormatCount(static_cast<std::int64_t>(answer_.law_rows.size() - count))));
+    }
+  }
+
+  // Why the most that fits is a range.
+  void AddRange(std::vector<std::string>& foot) const {
+    for (const FitLargest& one : answer_.largest) {
+      if (one.x_low) {
+        foot.push_back(
+            fmt::format("{} {} leaves {:.0f}% of {} free: so far from the recordings, a prediction "
+                        "may be off by as much",
+                        parameter_, FormatCount(Rounded(*one.x_low)), 100 * one.doubt,
+                        FormatSize(*answer_.limit)));
+        return;
+      }
     }
   }
 

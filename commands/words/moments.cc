@@ -35,7 +35,7 @@ std::string OthersText(const Recording& recording, const TraceSummary& s, bool o
   std::string text;
   // Some inputs do not tell what the allocator holds.
   if (s.reserved_peak_bytes > 0) {
-    text += " · reserved " + FormatTotal(s.reserved_peak_bytes);
+    text += " · peak reserved " + FormatTotal(s.reserved_peak_bytes);
   }
   if (s.has_holes()) {
     text += " · does not reconcile";

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 
-#include "memtool/profile/base/abridge.h"
 #include "pprof/measure.h"
 #include "pprof/report.h"
 #include "pprof/text/go_text.h"
@@ -69,10 +68,7 @@ void AppendEdges(const PprofReport& report, const GraphReport& graph, std::uint3
 
 std::string LabelLines(const PprofReport& report, const LabelSet& set) {
   const Recording& profile = report.recording;
-  // Every sample with the labels repeats them.
-  const auto shown = [&profile](StringId text) {
-    return Shown(Abridge(profile.Text(text), kMaxNameBytes));
-  };
+  const auto shown = [&profile](StringId text) { return Shown(profile.Text(text)); };
   std::vector<std::string> texts;
   for (const TextLabel& label : set.texts) {
     std::vector<std::string> values;
@@ -318,7 +314,7 @@ class StackLines {
       for (const NodeId& node : nodes) {
         std::string& name = names_[node.value()];
         if (name.empty()) {
-          name = "   " + Shown(Abridge(table_.Name(node.value()), kMaxNameBytes));
+          name = "   " + Shown(table_.Name(node.value()));
         }
         to += amount;
         to += name;

@@ -1,6 +1,7 @@
 // The forms, one function each. They throw ReadError; `text` is checked UTF-8 without NUL.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "memtool/formats/device_report.h"
@@ -22,6 +23,9 @@ DeviceReport ReadSmiXml(std::string_view text);
 DeviceReport ReadSmiText(std::string_view text);
 DeviceReport ReadDcgmExporter(std::string_view text);
 DeviceReport ReadDcgmDmon(std::string_view text);
+// What Python prints of a dict, as JSON; see LooksLikePython.
+bool LooksLikePython(std::string_view text);
+std::string JsonOfPython(std::string_view text);
 // torch and JAX counters, rocm-smi, amd-smi, a JSON number.
 DeviceReport ReadDeviceReportJson(std::string_view text);
 

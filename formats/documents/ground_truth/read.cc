@@ -21,8 +21,7 @@ using namespace device_report;  // NOLINT(google-build-using-namespace): the fol
 constexpr std::size_t kMaxByteCount = std::size_t{8} << 20U;
 constexpr std::string_view kForms =
     "read: nvidia-smi CSV, -q and -q -x, dcgm-exporter, dcgmi dmon, rocm-smi and amd-smi JSON, "
-    "JSON "
-    "of torch.cuda.memory_stats() or JAX's memory_stats(), a number of bytes";
+    "torch.cuda.memory_stats() or JAX's memory_stats() as JSON or as printed, a number of bytes";
 
 void CheckText(std::string_view text) {
   Place place;
@@ -65,6 +64,9 @@ DeviceReport ReadForm(std::string_view text) {
   if (first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
       first.starts_with("<!DOCTYPE")) {
     return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));
+  }
+  if (LooksLikePython(first)) {
+    return ReadDeviceReportJson(JsonOfPython(text));
   }
   if (first.front() == '{' || first.front() == '[') {
     return ReadDeviceReportJson(text);

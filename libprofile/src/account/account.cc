@@ -59,6 +59,21 @@ class Ladder {
   }
 
   std::vector<AccountStep> Take() && { return std::move(steps_); }
+  // Without what is unknown and what nothing is in.
+  std::vector<AccountStep> TakeKnown() && {
+    std::erase_if(steps_, [](const AccountStep& step) {
+      return !step.contradicts && step.bytes == 0 && step.key != "requested";
+    });
+    std::vector<int> wholes;  // levels of what holds the step
+    for (AccountStep& step : steps_) {
+      while (!wholes.empty() && wholes.back() >= step.level) {
+        wholes.pop_back();
+      }
+      wholes.push_back(step.level);
+      step.level = static_cast<int>(wholes.size()) - 1;
+    }
+    return std::move(steps_);
+  }
 
  private:
   static void Fill(AccountStep& step, const Quantity& quantity) {
@@ -105,9 +120,9 @@ class StateSum {
   // False where there are no segments, or where some are missing, so that live blocks lie in none.
   [[nodiscard]] bool known() const { return segments_ > 0 && !unplaced_; }
 
-  void FillIn(AccountFacts& facts) const {
-    const auto said = [](std::int64_t bytes) {
-      return Quantity{.bytes = bytes, .source = "snapshot"};
+  void FillIn(AccountFacts& facts, std::string_view source) const {
+    const auto said = [source](std::int64_t bytes) {
+      return Quantity{.bytes = bytes, .source = std::string(source)};
     };
     facts.reserved = said(reserved_);
     facts.allocated = said(active_);
@@ -261,7 +276,10 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   }
   ladder.Difference(5, "rounding", listed, facts.requested);
   ladder.Fact(5, "requested", facts.requested);
-  return std::move(ladder).Take();
+  const bool told = facts.capacity || facts.free || facts.used || facts.process || facts.reserved;
+  const bool of_device = facts.reserved_kind != ReservedKind::kPlan &&
+                         (facts.reserved_kind != ReservedKind::kNoDevice || told);
+  return of_device ? std::move(ladder).Take() : std::move(ladder).TakeKnown();
 }
 
 AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {
@@ -274,7 +292,8 @@ AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrac
       sum.Add(index, moment);
     }
     if (sum.known()) {
-      sum.FillIn(facts);
+      sum.FillIn(facts, recording.metadata.origin.kind == RecordingKind::kProgram ? "program"
+                                                                                  : "snapshot");
       return facts;
     }
   }

@@ -29,6 +29,18 @@ std::int64_t TotalRetained(const Selection& selection) {
   return total;
 }
 
+ReservedKind ToKind(const Origin& origin, bool no_device) {
+  if (origin.kind == RecordingKind::kProgram) {
+    return ReservedKind::kPlan;
+  }
+  if (origin.framework == Framework::kUnknown && origin.kind == RecordingKind::kProfile &&
+      no_device) {
+    return ReservedKind::kNoDevice;
+  }
+  return origin.framework == Framework::kJax && origin.platform.empty() ? ReservedKind::kXlaPool
+                                                                        : ReservedKind::kFramework;
+}
+
 // The text of a label, or nothing.
 std::string_view ToText(const Recording& recording, LabelSetId labels, std::string_view key) {
   for (const Label& label : recording.Labels(labels)) {
@@ -298,8 +310,9 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     part.facts = MakeFacts(*selection.history(), moments);
   }
   part.facts.platform = origin.platform;
-  if (origin.framework == Framework::kJax && origin.platform.empty()) {
-    part.facts.reserved_kind = ReservedKind::kXlaPool;
+  part.facts.reserved_kind = ToKind(origin, GetDevices(selection).empty());
+  if (part.facts.reserved_kind == ReservedKind::kPlan) {  // no allocator has its gaps
+    part.facts.releasable = part.facts.reusable = part.facts.fragmented = std::nullopt;
   }
   Supplement(part.facts, GetCounters(recording, device, TotalRetained(*with_host)));
   if (origin.kind == RecordingKind::kDriverLog && !part.facts.reserved) {

@@ -82,6 +82,17 @@ std::string_view SharedText::JoinedOnce() const {
   return parts.joined;
 }
 
+bool SharedText::Equals(std::string_view text) const {
+  Reader reader(*this);
+  while (const auto piece = reader.Next()) {
+    if (!text.starts_with(*piece)) {
+      return false;
+    }
+    text.remove_prefix(piece->size());
+  }
+  return text.empty();
+}
+
 int SharedText::Compare(const SharedText& a, const SharedText& b, std::size_t most) {
   Reader one(a);
   Reader other(b);

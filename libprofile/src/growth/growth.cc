@@ -288,13 +288,20 @@ int GetRank(const Growth& growth) {
 }
 
 bool Before(const GrowthRow& a, const GrowthRow& b) {
-  const auto key = [](const GrowthRow& row) {
+  const auto figures = [](const GrowthRow& row) {
     return std::tuple(GetRank(row.growth), ~Magnitude(row.growth.slope),
-                      ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last),
-                      std::string_view(row.name), std::string_view(row.file), row.line,
-                      std::string_view(row.device));
+                      ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last));
   };
-  return key(a) < key(b);
+  if (const auto order = figures(a) <=> figures(b); order != 0) {
+    return order < 0;
+  }
+  if (const int order = SharedText::CompareHeads(a.name, b.name); order != 0) {
+    return order < 0;
+  }
+  const auto place = [](const GrowthRow& row) {
+    return std::tuple(row.file, row.line, row.device);
+  };
+  return place(a) < place(b);
 }
 
 }  // namespace
@@ -353,7 +360,7 @@ void JudgeAndSort(GrowthSeries& series) {
       demote(row.growth);
     }
   }
-  std::sort(series.rows.begin(), series.rows.end(), Before);
+  std::stable_sort(series.rows.begin(), series.rows.end(), Before);
 }
 
 void GrowthTable::AddDevices(GrowthPoint point, std::map<std::string, std::vector<Row>> rows) {

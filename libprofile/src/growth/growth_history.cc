@@ -445,6 +445,7 @@ Result<HistoryGrowth> GrowthOfHistory(const HistoryIndex& index, const View& vie
   growth.iterations = std::max<std::size_t>(steps->few, 1);
   growth.series.few_iterations =
       growth.source == StepsBy::kParts && ShowsFewIterations(index, *steps);
+  growth.series.single_events = steps->single_events;
   JudgeAndSort(growth.series);
   return growth;
 }

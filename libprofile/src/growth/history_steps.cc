@@ -336,6 +336,7 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
     most = std::max(most, static_cast<std::size_t>(one.range.last - one.range.first));
   }
   const std::size_t parts = std::min(options.parts == 0 ? kDefaultParts : options.parts, most);
+  steps.single_events = !by_marks && options.parts == 0 && parts < kDefaultParts;
   if (!by_marks && options.by_time) {
     auto equal = EqualSpans(recording, steps.traces, parts);
     MEMTOOL_TRY(equal);

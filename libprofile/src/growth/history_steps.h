@@ -33,6 +33,8 @@ struct HistorySteps {
   // So many steps were found, which are nearly all of the history and too few to show a trend; 0
   // where that is not so.
   std::size_t few = 0;
+  // Equal parts, of which there are fewer than usual because each is a single event.
+  bool single_events = false;
 };
 
 // Errors: kUsage, as for GrowthOfHistory.

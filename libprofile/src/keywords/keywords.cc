@@ -145,17 +145,17 @@ bool Keywords::Matches(std::uint32_t number, std::string_view text) const {
   return wanted.kind != Word::Kind::kLabel && text.find(wanted.text) != std::string_view::npos;
 }
 
-bool Keywords::IsFor(std::uint32_t number, Place place) const {
+Keywords::Place Keywords::PlaceOf(std::uint32_t number) const {
   const Word& wanted = word(number);
-  return place == (wanted.nested                      ? Place::kNested
-                   : wanted.kind == Word::Kind::kFile ? Place::kFile
-                                                      : Place::kName);
+  return wanted.nested                      ? Place::kNested
+         : wanted.kind == Word::Kind::kFile ? Place::kFile
+                                            : Place::kName;
 }
 
 std::vector<std::uint32_t> Keywords::Find(std::string_view text, Place place) const {
   std::vector<std::uint32_t> found;
   for (std::uint32_t number = 0; number < places_.size(); ++number) {
-    if (IsFor(number, place) && Matches(number, text)) {
+    if (PlaceOf(number) == place && Matches(number, text)) {
       found.push_back(number);
     }
   }
@@ -165,10 +165,9 @@ std::vector<std::uint32_t> Keywords::Find(std::string_view text, Place place) co
 KeywordMatches::KeywordMatches(const Keywords& keywords, const Recording& recording)
     : keywords_(keywords),
       recording_(recording),
-      mapping_words_(recording.mappings.size()),
       by_name_(recording.stack_count()),
       by_file_(recording.stack_count()) {
-  function_words_.fill(std::vector<WordSetId>(recording.functions.size()));
+  text_words_.fill(std::vector<WordSetId>(recording.strings.size()));
   Intern({});
   nameless_ = Intern(keywords.Find(kNoStack, Keywords::Place::kName));
   MatchLabels();
@@ -205,7 +204,6 @@ WordSetId KeywordMatches::Union(WordSetId a, WordSetId b) {
 }
 
 void KeywordMatches::MatchLabels() {
-  std::map<StringId, WordSetId> of_tag;
   tags_.resize(recording_.label_set_count());
   label_words_.resize(recording_.label_set_count(), WordSetId(std::uint32_t{0}));
   for (std::uint32_t set = 0; set < recording_.label_set_count(); ++set) {
@@ -225,11 +223,7 @@ void KeywordMatches::MatchLabels() {
     words.erase(std::unique(words.begin(), words.end()), words.end());
     label_words_[set] = Intern(std::move(words));
     if (const StringId tag = tags_[set]; tag.valid()) {
-      const auto [it, added] = of_tag.try_emplace(tag);
-      if (added) {
-        it->second = Intern(keywords_.Find(recording_.Text(tag), Keywords::Place::kName));
-      }
-      label_words_[set] = Union(label_words_[set], it->second);
+      label_words_[set] = Union(label_words_[set], OfText(tag, Keywords::Place::kName));
     }
   }
 }
@@ -247,22 +241,13 @@ WordSetId KeywordMatches::Intersection(WordSetId a, WordSetId b) {
   return Intern(std::move(words));
 }
 
-WordSetId KeywordMatches::OfFunction(FunctionId id, Keywords::Place place) {
-  WordSetId& words = function_words_[static_cast<std::size_t>(place)][id.value()];
-  if (!words.valid()) {
-    const Function& function = recording_.functions[id.value()];
-    words = Intern(keywords_.Find(
-        recording_.Text(place == Keywords::Place::kFile ? function.filename : function.name),
-        place));
+WordSetId KeywordMatches::OfText(StringId text, Keywords::Place place) {
+  if (!text.valid()) {
+    return WordSetId(std::uint32_t{0});
   }
-  return words;
-}
-
-WordSetId KeywordMatches::OfMapping(MappingId id) {
-  WordSetId& words = mapping_words_[id.value()];
+  WordSetId& words = text_words_[static_cast<std::size_t>(place)][text.value()];
   if (!words.valid()) {
-    words = Intern(keywords_.Find(recording_.Text(recording_.mappings[id.value()].filename),
-                                  Keywords::Place::kFile));
+    words = Intern(keywords_.Find(recording_.Text(text), place));
   }
   return words;
 }
@@ -277,14 +262,16 @@ WordSetId KeywordMatches::OfStack(StackId id, bool names) {
   for (const LocationId id_of_location : recording_.Stack(id)) {
     const Location& location = recording_.At(id_of_location);
     if (location.mapping.valid()) {
-      words = Union(words, OfMapping(location.mapping));
+      words = Union(words, OfText(recording_.mappings[location.mapping.value()].filename,
+                                  Keywords::Place::kFile));
     }
     for (const Line& line : recording_.Lines(location)) {
       if (line.function.valid()) {
-        words = Union(words, OfFunction(line.function, Keywords::Place::kFile));
+        const Function& function = recording_.functions[line.function.value()];
+        words = Union(words, OfText(function.filename, Keywords::Place::kFile));
         if (names) {
-          words = Union(words, OfFunction(line.function, Keywords::Place::kName));
-          const WordSetId calling = OfFunction(line.function, Keywords::Place::kNested);
+          words = Union(words, OfText(function.name, Keywords::Place::kName));
+          const WordSetId calling = OfText(function.name, Keywords::Place::kNested);
           words = Union(words, Intersection(called, calling));
           called = calling;
         }
@@ -303,16 +290,15 @@ WordSetId KeywordMatches::Of(StackId stack, LabelSetId labels) {
   return Union(label_words_[labels.value()], OfStack(stack, !tagged));
 }
 
-std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack,
-                                             LabelSetId labels) const {
-  const Word::Kind kind = keywords_.word(word).kind;
-  if (kind == Word::Kind::kLabel) {
+std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack, LabelSetId labels) {
+  const Word& wanted = keywords_.word(word);
+  if (wanted.kind == Word::Kind::kLabel) {
     return {};
   }
-  const std::string_view tag = recording_.Text(GetTag(labels));
-  if (kind != Word::Kind::kFile && GetTag(labels).valid() &&
-      (OnlyTag(labels) || keywords_.Matches(word, tag))) {
-    return tag;
+  if (const StringId tag = GetTag(labels);
+      tag.valid() && wanted.kind != Word::Kind::kFile &&
+      (OnlyTag(labels) || IsIn(word, OfText(tag, Keywords::Place::kName)))) {
+    return recording_.Text(tag);
   }
   for (const LocationId location : recording_.Stack(stack)) {
     if (const auto text = MatchedIn(word, recording_.At(location))) {
@@ -322,23 +308,28 @@ std::string_view KeywordMatches::MatchedText(std::uint32_t word, StackId stack,
   return kNoStack;
 }
 
+bool KeywordMatches::IsIn(std::uint32_t word, WordSetId set) const {
+  const auto& words = sets_[set.value()];
+  return std::binary_search(words.begin(), words.end(), word);
+}
+
 std::optional<std::string_view> KeywordMatches::MatchedIn(std::uint32_t word,
-                                                          const Location& location) const {
-  const bool file = keywords_.word(word).kind == Word::Kind::kFile;
+                                                          const Location& location) {
+  const Keywords::Place place = keywords_.PlaceOf(word);
+  const bool file = place == Keywords::Place::kFile;
   for (const Line& line : recording_.Lines(location)) {
     if (line.function.valid()) {
       const Function& function = recording_.functions[line.function.value()];
-      const std::string_view text = recording_.Text(file ? function.filename : function.name);
-      if (keywords_.Matches(word, text)) {
-        return text;
+      const StringId text = file ? function.filename : function.name;
+      if (IsIn(word, OfText(text, place))) {
+        return recording_.Text(text);
       }
     }
   }
   if (file && location.mapping.valid()) {
-    const std::string_view text =
-        recording_.Text(recording_.mappings[location.mapping.value()].filename);
-    if (keywords_.Matches(word, text)) {
-      return text;
+    const StringId text = recording_.mappings[location.mapping.value()].filename;
+    if (IsIn(word, OfText(text, place))) {
+      return recording_.Text(text);
     }
   }
   return std::nullopt;

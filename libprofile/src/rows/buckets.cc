@@ -117,7 +117,7 @@ Result<void> BucketTable::RefuseAmbiguous(const std::vector<std::uint32_t>& word
   return {};
 }
 
-void BucketTable::Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
+void BucketTable::Note(KeywordMatches& matches, const SampleValue& sample, Key key,
                        const BucketSum& sum) {
   const std::vector<std::uint32_t>& words = word_sets_[key.words];
   constexpr std::uint32_t kNoWord = UINT32_MAX;

@@ -155,9 +155,9 @@ std::string_view ToCode(GrowthShape shape) {
 }
 
 std::string_view ToCode(FindingCode code) {
-  constexpr std::array<std::string_view, 11> kWords{
-      "one_step", "growing",   "maybe", "freed",   "given_back", "one_iteration",
-      "late",     "last_jump", "jump",  "stopped", "constant"};
+  constexpr std::array<std::string_view, 13> kWords{
+      "too_short", "one_step",  "growing", "maybe",   "freed",  "given_back", "one_iteration",
+      "late",      "last_jump", "jump",    "stopped", "little", "constant"};
   return WordAt(kWords, code);
 }
 

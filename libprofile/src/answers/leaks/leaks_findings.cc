@@ -31,10 +31,15 @@ class Finder {
         bases_.push_back(&row);
       }
     }
+    for (const GrowthPoint& point : series.points) {
+      notable_ = std::max(notable_, point.total / kNotable);
+    }
   }
 
   std::vector<Finding> Run() && {
-    if (series_.whole.steps == 1) {
+    if (series_.single_events) {
+      findings_.push_back({.code = FindingCode::kTooShort});
+    } else if (series_.whole.steps == 1) {
       // Also when nothing grew.
       findings_.push_back(
           Of(FindingCode::kOneStep, [](const GrowthRow& row) { return row.growth.grew > 0; }));
@@ -48,6 +53,11 @@ class Finder {
       GoingOn(FindingCode::kFreed, GrowthEvidence::kFreed);
       std::move(given_back_.begin(), given_back_.end(), std::back_inserter(findings_));
       InPart();
+      Add(Of(FindingCode::kLittle, [this](const GrowthRow& row) {
+        return (row.growth.evidence == GrowthEvidence::kStrong ||
+                row.growth.evidence == GrowthEvidence::kWeak) &&
+               IsLittle(row);
+      }));
     }
     Add(Of(FindingCode::kConstant, [](const GrowthRow& row) {
       return row.growth.kind == GrowthKind::kConstant && row.growth.last != 0;
@@ -92,8 +102,8 @@ class Finder {
 
   void GoingOn(FindingCode code, GrowthEvidence evidence) {
     for (const GrowthShape shape : kShapes) {
-      const auto accepts = [=](const GrowthRow& row) {
-        return row.growth.evidence == evidence && GetShape(row.growth) == shape;
+      const auto accepts = [=, this](const GrowthRow& row) {
+        return row.growth.evidence == evidence && GetShape(row.growth) == shape && !IsLittle(row);
       };
       Finding finding =
           code == FindingCode::kFreed ? Of(code, accepts) : Split(code, shape, accepts);
@@ -161,8 +171,9 @@ class Finder {
 
   void OneIteration() {
     Finding finding =
-        Split(FindingCode::kOneIteration, GrowthShape::kNone,
-              [](const GrowthRow& row) { return row.growth.evidence == GrowthEvidence::kWeak; });
+        Split(FindingCode::kOneIteration, GrowthShape::kNone, [this](const GrowthRow& row) {
+          return row.growth.evidence == GrowthEvidence::kWeak && !IsLittle(row);
+        });
     finding.phase = GetPhase(finding);
     Add(std::move(finding));
   }
@@ -215,14 +226,18 @@ class Finder {
 
   // What is no trend is worth a sentence only where it changes what is held.
   void AddNotable(Finding finding) {
-    constexpr std::int64_t kNotable = 10'000;  // a part of the highest point
-    std::int64_t highest = 0;
-    for (const GrowthPoint& point : series_.points) {
-      highest = std::max(highest, point.total);
-    }
-    if (finding.sum.delta() >= highest / kNotable) {
+    if (finding.sum.delta() >= notable_) {
       Add(std::move(finding));
     }
+  }
+
+  // Whether a trend never changes what is held: not so far, and not by a hundredth in as many steps
+  // as a long run has. Within one iteration there is no further step.
+  [[nodiscard]] bool IsLittle(const GrowthRow& row) const {
+    constexpr std::int64_t kLongRun = 1'000'000;
+    constexpr std::int64_t kHundredth = kNotable / 100;  // of the highest point
+    return row.growth.delta() < notable_ &&
+           (series_.few_iterations || row.growth.slope < notable_ * kHundredth / kLongRun);
   }
 
   // Whether what was there before the recording falls by as much when the row rises: the one took
@@ -254,8 +269,11 @@ class Finder {
     AddNotable(std::move(finding));
   }
 
+  static constexpr std::int64_t kNotable = 10'000;
+
   const GrowthSeries& series_;
   bool cum_;
+  std::int64_t notable_ = 0;             // that part of the highest point
   std::vector<const GrowthRow*> bases_;  // (before recording), by device
   std::vector<Finding> findings_;
   std::vector<Finding> given_back_;

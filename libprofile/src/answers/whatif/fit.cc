@@ -116,6 +116,7 @@ FitLargest LargestX(Programs& programs, const FitQuery& query, const AllocatorSe
   if (distance > kFarFactor) {
     const double doubt = std::min(kMaxDoubt, kDoubtPerDoubling * std::log2(distance));
     const auto sure = static_cast<std::int64_t>(static_cast<double>(*query.limit) * (1 - doubt));
+    largest.doubt = doubt;
     largest.x_low = LargestWithin(sure, programs, query, settings).x.value_or(0);
   }
   return largest;

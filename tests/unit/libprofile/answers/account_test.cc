@@ -72,7 +72,7 @@ TEST(AccountAnswer, AProfileIsWhatWasRequested) {
   EXPECT_EQ(answer->rows.back().bucket, "Others");
   ASSERT_EQ(answer->rows.back().entries.size(), 1U);
   EXPECT_EQ(answer->rows.back().entries[0].name, "forward");
-  EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kFramework);
+  EXPECT_EQ(answer->facts[0].reserved_kind, ReservedKind::kNoDevice);
 
   const auto jax = Account(SelectWhole(Profile(), Framework::kJax), nullptr);
   EXPECT_EQ(jax->facts[0].reserved_kind, ReservedKind::kXlaPool);
@@ -142,6 +142,30 @@ TEST(AccountAnswer, TwoDevicesAreTwoLadders) {
   EXPECT_EQ(answer->rows.back().device, "gpu:1");
   ASSERT_EQ(answer->host.size(), 1U);
   EXPECT_EQ(answer->host[0].bytes, 30);
+}
+
+Texts StepKeys(const AccountAnswer& answer) {
+  Texts texts;
+  for (const AccountRow& row : answer.rows) {
+    texts.push_back(row.step.key);
+  }
+  return texts;
+}
+
+// Nobody could find out more about the device of a heap that has none, or of a plan.
+TEST(AccountAnswer, AHeapHasNoDevice) {
+  const auto answer = Account(SelectWhole(Profile()), nullptr);
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(Known(*answer), ElementsAre("requested 0 160 1.000"));
+  EXPECT_THAT(StepKeys(*answer), ElementsAre("requested"));
+}
+
+TEST(AccountAnswer, APlanIsOfNoDeviceYet) {
+  const Selection plan = SelectWhole(Profile(), Framework::kJax, RecordingKind::kProgram);
+  const auto answer = Account(plan, nullptr, {.facts = {.capacity = Said(320)}});
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(Known(*answer), ElementsAre("capacity 0 320 1.000", "requested 1 160 0.500"));
+  EXPECT_THAT(StepKeys(*answer), ElementsAre("capacity", "requested"));
 }
 
 TEST(AccountAnswer, TheFirstStatementWins) {

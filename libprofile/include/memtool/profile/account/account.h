@@ -35,6 +35,8 @@ enum class ReservedKind : std::uint8_t {
   kXlaPool,       // XLA's, taken from the driver in one piece
   kWholeProcess,  // no framework's: what the process took from the driver, whichever code requested
                   // it
+  kPlan,          // none: a compiler's plan of what a program will need
+  kNoDevice,      // none: a heap that the input says no device of
 };
 
 struct AccountFacts {
@@ -90,7 +92,8 @@ void Complete(AccountFacts& facts);
 void Supplement(AccountFacts& facts, const AccountFacts& more);
 
 // Every step in the order of the ladder, unknown ones too; but recorded, unrecorded, private pools,
-// reusable and unlisted only where they are known.
+// reusable and unlisted only where they are known, and of a plan or a heap without a device only
+// what is known: nothing about the device can be found out from it.
 std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given);
 
 // What a recording with a history says at the chosen moments, one per trace: all that follows from

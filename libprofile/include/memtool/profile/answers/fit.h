@@ -73,6 +73,7 @@ struct FitLargest {
   bool bounded = true;            // false: it passes at all that were tried
   // Far outside of what was recorded, x is the upper end of a range, and this the lower one.
   std::optional<std::int64_t> x_low{};
+  double doubt = 0;  // the share of the limit that x_low leaves, since predictions may be off
 };
 
 // Scratch without a partner that was tolerated, by row and recording.

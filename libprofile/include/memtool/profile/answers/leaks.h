@@ -32,6 +32,7 @@ struct LeaksQuery {
 };
 
 enum class FindingCode : std::uint8_t {
+  kTooShort,      // the points are single events of a history, which tell nothing; no rows
   kOneStep,       // there are two points: what grew is a difference, not a trend; perhaps no rows
   kGrowing,       // evidence is strong
   kMaybe,         // evidence is weak, see Doubt
@@ -42,6 +43,7 @@ enum class FindingCode : std::uint8_t {
   kLastJump,      // stepped up once, at the last step
   kJump,          // stepped up once, earlier
   kStopped,       // grew and stayed
+  kLittle,        // goes on, but by so little that it never matters
   kConstant,      // is there, and does not change
 };
 

@@ -60,10 +60,11 @@ class SharedText {
   template <class T, class = std::enable_if_t<std::is_convertible_v<const T&, std::string_view> &&
                                               !std::is_same_v<T, SharedText>>>
   friend bool operator==(const SharedText& a, const T& b) {
-    return a.view() == std::string_view(b);
+    return a.Equals(std::string_view(b));
   }
 
  private:
+  [[nodiscard]] bool Equals(std::string_view text) const;
   struct Parts;
   class Reader;
   struct Text {

@@ -157,6 +157,8 @@ struct GrowthSeries {
   // The points are parts of a history in which nothing shows three iterations or more: as far as
   // is known, any rise is within one iteration or two, and evidence is weak at most.
   bool few_iterations = false;
+  // The points are single events of a history: growth cannot be told from anything else.
+  bool single_events = false;
 };
 
 // Judges the whole and every row, taking into account how many rows rise and fall, and sorts.

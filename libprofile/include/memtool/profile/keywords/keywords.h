@@ -94,7 +94,7 @@ class Keywords {
   explicit Keywords(Dictionary dictionary);
   // Where a word is looked for.
   enum class Place : std::uint8_t { kName, kFile, kNested };
-  [[nodiscard]] bool IsFor(std::uint32_t number, Place place) const;
+  [[nodiscard]] Place PlaceOf(std::uint32_t number) const;
   // True when a word of kind kText or kRegex is in `text`, or one of kFile in the file name `text`.
   [[nodiscard]] bool Matches(std::uint32_t number, std::string_view text) const;
   // The numbers of the words that match a tag or function name, a file name, or with kNested the
@@ -124,8 +124,7 @@ class KeywordMatches {
   [[nodiscard]] std::size_t set_count() const { return sets_.size(); }
   // The text in which a word was found: the tag, or the function or file of the innermost frame
   // that has it, or kNoStack. Empty for a word of kind kLabel.
-  [[nodiscard]] std::string_view MatchedText(std::uint32_t word, StackId stack,
-                                             LabelSetId labels) const;
+  [[nodiscard]] std::string_view MatchedText(std::uint32_t word, StackId stack, LabelSetId labels);
   // A sample's tag, or nothing.
   [[nodiscard]] StringId GetTag(LabelSetId labels) const { return tags_[labels.value()]; }
 
@@ -134,14 +133,14 @@ class KeywordMatches {
   WordSetId Union(WordSetId a, WordSetId b);
   WordSetId Intersection(WordSetId a, WordSetId b);
   void MatchLabels();
-  WordSetId OfFunction(FunctionId id, Keywords::Place place);
-  WordSetId OfMapping(MappingId id);
+  // The words in a text, which is searched once whatever has it as its name.
+  WordSetId OfText(StringId text, Keywords::Place place);
+  [[nodiscard]] bool IsIn(std::uint32_t word, WordSetId set) const;
   // True when the words of a sample are its tag's alone.
   [[nodiscard]] bool OnlyTag(LabelSetId labels) const {
     return GetTag(labels).valid() && recording_.metadata.frames_are_scopes;
   }
-  [[nodiscard]] std::optional<std::string_view> MatchedIn(std::uint32_t word,
-                                                          const Location& location) const;
+  std::optional<std::string_view> MatchedIn(std::uint32_t word, const Location& location);
   // Of the files of all frames, or of names and files.
   WordSetId OfStack(StackId id, bool names);
 
@@ -153,11 +152,10 @@ class KeywordMatches {
   std::vector<StringId> tags_;          // per label set
   std::vector<WordSetId> label_words_;  // per label set: of the tag and of labels
   // None = not asked yet.
-  std::array<std::vector<WordSetId>, 3> function_words_;  // per Keywords::Place, per function
-  std::vector<WordSetId> mapping_words_;                  // per mapping: of its file
-  std::vector<WordSetId> by_name_;                        // per stack: of names and files
-  std::vector<WordSetId> by_file_;                        // per stack: of files
-  WordSetId nameless_;                                    // of what has neither a tag nor frames
+  std::array<std::vector<WordSetId>, 3> text_words_;  // per Keywords::Place, per text
+  std::vector<WordSetId> by_name_;                    // per stack: of names and files
+  std::vector<WordSetId> by_file_;                    // per stack: of files
+  WordSetId nameless_;                                // of what has neither a tag nor frames
 };
 
 }  // namespace memtool

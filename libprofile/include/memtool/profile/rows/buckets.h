@@ -112,7 +112,7 @@ class BucketTable {
   [[nodiscard]] std::vector<std::pair<Key, BucketSum>> Sorted() const;
   Result<void> RefuseAmbiguous(const std::vector<std::uint32_t>& words,
                                std::string_view entry) const;
-  void Note(const KeywordMatches& matches, const SampleValue& sample, Key key,
+  void Note(KeywordMatches& matches, const SampleValue& sample, Key key,
             const BucketSum& sum);
   BucketSum& GetSum(Key key);
   void AddSamples(const Input& input);

@@ -52,6 +52,22 @@ TEST(DeviceReport, SmiCsvBlankPieceOfAName) {
   EXPECT_NE(why.find("[I64 MiB"), std::string::npos) << why;
 }
 
+// As Python prints dicts, which is what people paste.
+TEST(DeviceReport, PrintedByPython) {
+  const auto used = [](const std::string& text) {
+    const auto report = Parse(text);
+    return report && !report->readings.empty() ? report->readings.front().used.value_or(-2) : -1;
+  };
+  EXPECT_EQ(used("{'num_allocs': 3, 'bytes_in_use': 7, 'name': 'it\\'s \"x\"', 'none': None}"), 7);
+  EXPECT_EQ(used("OrderedDict([('active.all.current', 3), ('reserved_bytes.all.current', 9), "
+                 "('ok', True)])"),
+            9);
+  EXPECT_EQ(used("OrderedDict({'reserved_bytes.all.current': 5, 'x': nan})"), 5);
+  EXPECT_EQ(used("[{'bytes_in_use': 1, 'of': [1, 2]}, {'bytes_in_use': 2}]"), 1);
+  EXPECT_NE(Why("{'bytes_in_use': 7, 'cut").find("was the file cut?"), std::string::npos);
+  EXPECT_NE(Why("OrderedDict([('bytes_in_use', (('").find("not JSON"), std::string::npos);
+}
+
 TEST(DeviceReport, SmiCsv) {
   EXPECT_EQ(Used("apps_commas.csv", {.pid = 10}), 164 * kMiB);
   EXPECT_EQ(ReadReport("apps_commas.csv").readings.at(0).process, "python, a, b");
