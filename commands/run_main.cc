@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/program_options/errors.hpp>
@@ -174,6 +175,15 @@ int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, St
   return static_cast<int>(*code);
 }
 
+// `memtool FILE`, `memtool --strict FILE`: something that is there, or is written as a path.
+bool NamesInput(std::span<const std::string> args) {
+  const auto is_path = [](const std::string& word) {
+    return word == "-" || word.find('/') != std::string::npos || ::access(word.c_str(), F_OK) == 0;
+  };
+  return is_path(args[0]) ||
+         (args[0].starts_with('-') && std::any_of(args.begin(), args.end(), is_path));
+}
+
 }  // namespace
 
 ExitCode ExitCodeFor(const Error& error) {
@@ -218,6 +228,10 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
       return Finished(streams);
     }
     const CommandEntry* entry = FindCommand(args[0]);
+    const CommandEntry* overview = FindCommand("overview");
+    if (entry == nullptr && overview != nullptr && NamesInput(args)) {
+      return RunEntry(*overview, {args.begin(), args.end()}, streams);
+    }
     if (entry == nullptr) {
       std::vector<std::string> names;
       for (const CommandEntry& command : Commands()) {

@@ -27,6 +27,7 @@
 #include "memtool/profile/answers/traces.h"
 #include "memtool/profile/answers/tree.h"
 #include "memtool/profile/answers/whatif.h"
+#include "overview/next.h"
 
 namespace memtool::commands {
 
@@ -39,6 +40,10 @@ constexpr FigureInfo kTopFigures[] = {
     {"total_abs", "integer?", "the sum of all magnitudes"},
     {"unknown", "integer?", "allocations of unknown size"},
     {"total_base", "integer?", "the sum of the base"},
+};
+constexpr FigureInfo kOverviewFigures[] = {
+    // NOLINT
+    {"answers", "{...}", "figures and rows of the commands that were asked, by command"},
 };
 constexpr FigureInfo kDiffFigures[] = {
     // NOLINT
@@ -399,6 +404,7 @@ std::vector<DeclaredAnswer> DeclaredAnswers() {
       Declare("whatif", "whatif", kWhatifFields, kWhatifFigures),
       Declare("fit", "fit", kFitFields, kFitFigures),
       Declare("info", "info", kPropertyFields),
+      Declare("overview", "overview", kNextFields, kOverviewFigures),
   };
 }
 

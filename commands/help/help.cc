@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kFirstExamples =
     R"(memtool explains accelerator memory from the files that jobs leave behind.
 
+  memtool FILE                                one screen about any of them
   memtool top memory9.prof                    what holds the memory
   memtool diff memory1.prof memory9.prof      what grew
   memtool leaks memory*.prof                  what keeps growing

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "leaks/leaks_verdict.h"
+#include "output/text/sparkline.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
@@ -40,24 +40,6 @@ std::string UnknownText(const Growth& counts) {
 
 }  // namespace
 
-std::string Sparkline(const std::vector<std::int64_t>& series) {
-  constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const std::size_t width = std::min(kMaxShapeWidth, series.size());
-  const auto [least, most] = std::minmax_element(series.begin(), series.end());
-  const auto low = static_cast<double>(*least);
-  const double span = static_cast<double>(*most) - low;
-  std::string text;
-  for (std::size_t i = 0; i < width; ++i) {
-    // The highest value of the column's share, so that no peak is lost.
-    const auto from = series.begin() + static_cast<std::ptrdiff_t>(i * series.size() / width);
-    const auto to = series.begin() + static_cast<std::ptrdiff_t>((i + 1) * series.size() / width);
-    const double height = static_cast<double>(*std::max_element(from, to)) - low;
-    const double share = span > 0 ? height / span : 0;
-    text += kBlocks[std::min<std::size_t>(static_cast<std::size_t>(share * 8), 7)];
-  }
-  return text;
-}
-
 TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
   TableColumns<GrowthRow> columns(kLeaksFields, answer.bytes(),
                                   {"slope", "first", "last", "grew", "fit", "kept_steps", "device",
@@ -76,7 +58,10 @@ TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer) {
     columns["slope"].style.title = "PER PART";
   }
   columns["kind"].get = [](const GrowthRow& row) { return KindText(row.growth); };
-  columns["series"].get = [](const GrowthRow& row) { return Sparkline(row.series); };
+  columns["series"].get = [](const GrowthRow& row) {
+    return Sparkline(row.series, kMaxShapeWidth,
+                     *std::min_element(row.series.begin(), row.series.end()));
+  };
   PutPlaces(answer.by.kind == By::Kind::kFrame, columns);
   return columns;
 }

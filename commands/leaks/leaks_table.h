@@ -14,7 +14,5 @@ namespace memtool::commands {
 TableColumns<GrowthRow> LeaksColumns(const LeaksAnswer& answer);
 // Notes below the table: what did not change, what is in no sum.
 std::vector<std::string> LeaksNotes(const LeaksAnswer& answer);
-// A few blocks that show how a series goes from its lowest to its highest value.
-std::string Sparkline(const std::vector<std::int64_t>& series);
 
 }  // namespace memtool::commands

@@ -27,15 +27,6 @@ namespace memtool::commands {
 
 namespace {
 
-// A short path for the shell lines in advice: with spaces or worse it needs quotes, which are the
-// shell's business.
-std::string Shown(const std::string& path) {
-  const bool plain = path.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                         "._-+=:,@%/") == std::string::npos;
-  return plain && !path.empty() ? path : "FILE";
-}
-
 OomMessages GetMessages(const formats::OomLog& log) {
   return {.kept = log.messages,
           .found = static_cast<std::int64_t>(log.found),
@@ -318,14 +309,14 @@ class OomCommand final : public RowsCommand {
   // The arguments with which a command looks at the same moment: "--at oom:0 --device 1 FILE".
   [[nodiscard]] std::string Rest(const OomAnswer& answer) const {
     if (!answer.found || !answer.found->snapshot) {
-      return path_ == "-" ? "FILE" : Shown(path_);
+      return path_ == "-" ? "FILE" : ShellName(path_);
     }
     const OomCase& found = *answer.found;
     std::string rest = view().has_moment() ? "--at " + view().moment().text + " " : "";
     if (found.device) {
       rest += fmt::format("--device {} ", *found.device);
     }
-    return rest + Shown(path_);
+    return rest + ShellName(path_);
   }
 
   [[nodiscard]] OomTableStyle Style(const InputReader& input_reader,

@@ -10,6 +10,13 @@
 
 namespace memtool::commands {
 
+std::string ShellName(std::string_view path) {
+  const bool plain = path.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                         "._-+=:,@%/") == std::string_view::npos;
+  return std::string(plain && !path.empty() ? path : "FILE");
+}
+
 std::string TimeSpanText(std::int64_t nanos) {
   const double seconds = static_cast<double>(nanos) / 1e9;
   return seconds < 1        ? fmt::format("{:.3g} ms", seconds * 1000)

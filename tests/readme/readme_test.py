@@ -53,7 +53,7 @@ CODES = {
 # is run.
 ELSEWHERE = {
     "git clone URL memtool && cd memtool": ("needs the network", "LICENSE"),
-    "scripts/memtool top testdata/pprof/jax_leak/memory9.prof": ("builds; its arguments are tried", "scripts/memtool"),
+    "scripts/memtool testdata/pprof/jax_leak/memory9.prof": ("builds; its arguments are tried", "scripts/memtool"),
     "scripts/test": ("runs this test; .ci/run runs it", "scripts/test"),
     "cmake --build build/release && cmake --install build/release --prefix ~/.local":
         ("builds; install.examples installs", "tests/install/examples_test.py"),

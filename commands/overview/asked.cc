@@ -1,0 +1,90 @@
+#include "overview/asked.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "output/sink.h"
+
+namespace memtool::commands {
+
+namespace {
+
+// As wide as the terminal that the text goes to in the end.
+class WideSink final : public Sink {
+ public:
+  explicit WideSink(unsigned width) : width_(width) {}
+  void WriteBytes(std::string_view bytes) override { text_ += bytes; }
+  Result<void> Flush() override { return {}; }
+  void Discard() override { text_.clear(); }
+  [[nodiscard]] unsigned TerminalWidth() const override { return width_; }
+  [[nodiscard]] std::string Take() && { return std::move(text_); }
+
+ private:
+  unsigned width_;
+  std::string text_;
+};
+
+}  // namespace
+
+Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take) {
+  words.insert(words.end(), inputs_.begin(), inputs_.end());
+  WideSink out(width_);
+  StringSink err;
+  Streams streams{out, err, {}, &cache_};
+  if (take) {
+    streams.on_answer = take;
+  }
+  Reply reply;
+  reply.code = static_cast<ExitCode>(RunMain(words, streams));
+  reply.text = std::move(out).Take();
+  reply.notes = err.text();
+  reply.error = std::move(streams.error);
+  return reply;
+}
+
+const Value* ValueOf(const AnswerView& answer, const AnswerView::Values& row,
+                     std::string_view key) {
+  const auto found = std::find_if(answer.fields.begin(), answer.fields.end(),
+                                  [key](const FieldInfo& field) { return field.key == key; });
+  return found == answer.fields.end()
+             ? nullptr
+             : &row[static_cast<std::size_t>(found - answer.fields.begin())];
+}
+
+Value ToValue(const AnswerView& answer, std::size_t limit) {
+  Value::Object object;
+  for (const auto& [key, value] : answer.figures) {
+    object.emplace_back(std::string(key), value);
+  }
+  Value::List rows;
+  for (const auto next = answer.rows(limit); const AnswerView::Values* row = next();) {
+    Value::Object members;
+    for (std::size_t i = 0; i < answer.fields.size(); ++i) {
+      members.emplace_back(std::string(answer.fields[i].key), (*row)[i]);
+    }
+    rows.emplace_back(std::move(members));
+  }
+  object.emplace_back("rows", std::move(rows));
+  return object;
+}
+
+std::string TextOf(const Value& value) {
+  if (const auto* shared = std::get_if<SharedText>(&value.data())) {
+    return shared->str();
+  }
+  const auto* text = std::get_if<std::string>(&value.data());
+  return text == nullptr ? std::string() : *text;
+}
+
+std::int64_t NumberOf(const Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value.data())) {
+    return *number;
+  }
+  const auto* natural = std::get_if<std::uint64_t>(&value.data());
+  return natural == nullptr
+             ? 0
+             : static_cast<std::int64_t>(std::min<std::uint64_t>(*natural, INT64_MAX));
+}
+
+}  // namespace memtool::commands

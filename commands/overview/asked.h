@@ -1,0 +1,59 @@
+// Other commands asked about the same inputs, which are read once.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/command.h"
+#include "memtool/profile/answers/answer.h"
+#include "session/recording_cache.h"
+
+namespace memtool::commands {
+
+struct Reply {
+  ExitCode code = ExitCode::kOk;
+  std::string text;   // what it printed, made visible by the command that printed it
+  std::string notes;  // on stderr, line by line
+  std::optional<Error> error{};
+
+  [[nodiscard]] bool ok() const { return code == ExitCode::kOk; }
+  [[nodiscard]] std::string FirstLine() const { return text.substr(0, text.find('\n')); }
+};
+
+class Asker {
+ public:
+  // `inputs`: the words of every command line that say what is read and how. `width`: of the
+  // terminal, 0 = none.
+  Asker(std::vector<std::string> inputs, unsigned width)
+      : inputs_(std::move(inputs)), width_(width) {}
+
+  Reply Ask(std::vector<std::string> words) { return Run(std::move(words), {}); }
+  // The answer as data: a row has a value per field.
+  using TakeAnswer = std::function<void(const AnswerView&, std::size_t limit)>;
+  Reply AskData(std::vector<std::string> words, const TakeAnswer& take) {
+    return Run(std::move(words), take);
+  }
+  [[nodiscard]] RecordingCache& cache() { return cache_; }
+
+ private:
+  Reply Run(std::vector<std::string> words, const TakeAnswer& take);
+
+  std::vector<std::string> inputs_;
+  unsigned width_;
+  RecordingCache cache_;
+};
+
+// The value of a row under that key; null where the answer has no such field.
+const Value* ValueOf(const AnswerView& answer, const AnswerView::Values& row, std::string_view key);
+
+// Its figures and rows, without what it was made from: {"total": 3, "rows": [{"name": "f"}]}.
+Value ToValue(const AnswerView& answer, std::size_t limit);
+
+// Empty and 0 for what is no text and no whole number.
+std::string TextOf(const Value& value);
+std::int64_t NumberOf(const Value& value);
+
+}  // namespace memtool::commands

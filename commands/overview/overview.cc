@@ -1,0 +1,467 @@
+// memtool overview, which is also `memtool FILE`: one screen about any input, made of the answers
+// of other commands.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options/value_semantic.hpp>
+#include <optional>
+
+#include "base/command.h"
+#include "memtool/profile/answers/answer.h"
+#include "memtool/profile/answers/write.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
+#include "options/input_options.h"
+#include "output/escape.h"
+#include "output/text/sparkline.h"
+#include "overview/asked.h"
+#include "overview/next.h"
+#include "ranks/names/process_names.h"
+#include "session/input_reader.h"
+#include "session/programs.h"
+#include "words/choice.h"
+#include "words/known_words.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::string_view kRows = "5";
+constexpr std::size_t kIndent = 10;       // what labels take
+constexpr std::size_t kUsualWidth = 100;  // where there is no terminal
+constexpr std::size_t kMaxBar = 60;
+constexpr std::size_t kMaxBuckets = 4;  // with a shade of their own
+constexpr double kManyOthers = 0.25;
+
+enum class Form : std::uint8_t { kText, kJson };
+constexpr std::array<Choice<Form>, 2> kForms{{{"text", Form::kText}, {"json", Form::kJson}}};
+
+// Parts of a line, wrapped where the terminal ends; the first line begins with the label.
+std::string Labelled(std::string_view label, const std::vector<std::string>& parts,
+                     std::string_view between, std::size_t width) {
+  std::string text = fmt::format("{:<{}}", label, kIndent);
+  std::size_t used = kIndent;
+  bool first = true;
+  for (const std::string& part : parts) {
+    const std::size_t size = DisplayWidth(part);
+    const std::size_t gap = first ? 0 : DisplayWidth(between);
+    if (!first && used + gap + size > width) {
+      text += fmt::format("\n{:{}}", "", kIndent);
+      used = kIndent;
+    } else if (!first) {
+      text += between;
+      used += gap;
+    }
+    text += part;
+    used += size;
+    first = false;
+  }
+  return text + "\n";
+}
+
+std::vector<std::string> WordsOf(std::string_view line) {
+  std::vector<std::string> words;
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    words.emplace_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return words;
+}
+
+// --- where it goes ---
+
+struct Slice {
+  std::string name;
+  std::int64_t bytes = 0;
+};
+
+struct Slices {
+  std::vector<Slice> largest;  // first
+  std::int64_t total = 0;
+  std::int64_t others = 0;  // in no category
+};
+
+void TakeSlices(const AnswerView& answer, Slices& slices) {
+  for (const auto next = answer.rows(0); const AnswerView::Values* row = next();) {
+    const Value* name = ValueOf(answer, *row, "bucket");
+    const Value* axis = ValueOf(answer, *row, "axis");
+    const Value* bytes = ValueOf(answer, *row, "bytes");
+    if (name == nullptr || bytes == nullptr || (axis != nullptr && !TextOf(*axis).empty())) {
+      continue;
+    }
+    const std::int64_t size = NumberOf(*bytes);
+    if (size > 0) {
+      slices.largest.push_back({TextOf(*name), size});
+      slices.total = SaturatingAdd(slices.total, size);
+      slices.others += TextOf(*name) == "Others" ? size : 0;
+    }
+  }
+  std::stable_sort(slices.largest.begin(), slices.largest.end(),
+                   [](const Slice& a, const Slice& b) { return a.bytes > b.bytes; });
+}
+
+std::string SlicesText(Slices slices, std::size_t width) {
+  constexpr std::array<std::string_view, kMaxBuckets + 1> kShades{"█", "▓", "▒", "░", "·"};
+  if (slices.largest.size() > kMaxBuckets + 1) {
+    Slice rest{.name = Counted(slices.largest.size() - kMaxBuckets, "other")};
+    for (std::size_t i = kMaxBuckets; i < slices.largest.size(); ++i) {
+      rest.bytes = SaturatingAdd(rest.bytes, slices.largest[i].bytes);
+    }
+    slices.largest.resize(kMaxBuckets);
+    slices.largest.push_back(std::move(rest));
+  }
+  const std::size_t cells = std::min(kMaxBar, width - kIndent);
+  std::string bar;
+  std::vector<std::string> legend;
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < slices.largest.size(); ++i) {
+    const Slice& slice = slices.largest[i];
+    const auto cell_of = [&](std::int64_t bytes) {
+      return static_cast<std::size_t>(Ratio(bytes, slices.total) * static_cast<double>(cells) +
+                                      0.5);
+    };
+    const std::int64_t until = SaturatingAdd(before, slice.bytes);
+    for (std::size_t cell = cell_of(before); cell < cell_of(until); ++cell) {
+      bar += kShades[i];
+    }
+    before = until;
+    legend.push_back(fmt::format("{} {} {} {:.1f}%", kShades[i], slice.name,
+                                 FormatSize(slice.bytes), 100 * Ratio(slice.bytes, slices.total)));
+  }
+  return Labelled("GOES TO", {bar}, "", width) + Labelled("", legend, "  ", width);
+}
+
+// --- over time ---
+
+// The highest live bytes in equal parts of the history, of the device that holds most.
+struct Series {
+  std::vector<std::int64_t> live;
+  std::size_t devices = 0;
+};
+
+void TakeSeries(const AnswerView& answer, Series& series) {
+  std::vector<std::pair<std::int64_t, std::vector<std::int64_t>>> of_devices;
+  for (const auto next = answer.rows(0); const AnswerView::Values* row = next();) {
+    const Value* device = ValueOf(answer, *row, "device");
+    const Value* live = ValueOf(answer, *row, "allocated");
+    if (device == nullptr || live == nullptr) {
+      return;
+    }
+    const std::int64_t number = NumberOf(*device);
+    if (of_devices.empty() || of_devices.back().first != number) {
+      of_devices.emplace_back(number, std::vector<std::int64_t>());
+    }
+    of_devices.back().second.push_back(std::max<std::int64_t>(NumberOf(*live), 0));
+  }
+  series.devices = of_devices.size();
+  const auto highest =
+      std::max_element(of_devices.begin(), of_devices.end(), [](const auto& a, const auto& b) {
+        return *std::max_element(a.second.begin(), a.second.end()) <
+               *std::max_element(b.second.begin(), b.second.end());
+      });
+  if (highest != of_devices.end()) {
+    series.live = std::move(highest->second);
+  }
+}
+
+std::string SeriesText(const Series& series, std::size_t width) {
+  const auto most = *std::max_element(series.live.begin(), series.live.end());
+  const std::string scale = fmt::format("0 to {} live{}", FormatSize(most),
+                                        series.devices > 1 ? ", the device that holds most" : "");
+  return Labelled("OVER TIME",
+                  {Sparkline(series.live, std::min(kMaxBar, width - kIndent), 0), scale}, "  ",
+                  width);
+}
+
+// -n is an option of the command that printed it.
+std::string WithCommand(std::string text, std::string_view command) {
+  constexpr std::string_view kAll = "(-n 0 shows all)";
+  if (const std::size_t at = text.rfind(kAll); at != std::string::npos) {
+    text.replace(at, kAll.size(), fmt::format("(memtool {} -n 0 shows all)", command));
+  }
+  return text;
+}
+
+// The lines of an answer of `oom` above its table: the verdict.
+std::vector<std::string> VerdictLines(const std::string& text, std::string_view path) {
+  std::vector<std::string> lines;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (line.starts_with(path)) {
+      break;
+    }
+    lines.emplace_back(line);
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  }
+  return lines;
+}
+
+class OverviewCommand final : public Command {
+ public:
+  [[nodiscard]] Doc doc() const override {
+    return {.usage = "[options] [FILE...]",
+            .examples =
+                "memtool snapshot.pickle\n"
+                "memtool memory9.prof\n"
+                "memtool train.log\n"
+                "memtool ranks/\n"
+                "memtool overview --format json snapshot.pickle"};
+  }
+
+  void Declare(po::options_description& options) override {
+    input_.Declare(options, false);
+    po::options_description group("Output");
+    group.add_options()("format", ToValue(&form_text_, ToWords(kForms))->value_name("FORMAT"),
+                        "text (default) or json: the answers of the commands that it asks");
+    options.add(group);
+  }
+
+  // The words that say what is read are those of every command that is asked.
+  std::optional<Result<void>> ParseRaw(std::span<const std::string> args) override {
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (args[i] == "--format") {
+        ++i;
+      } else if (!args[i].starts_with("--format=")) {
+        words_.push_back(args[i]);
+      }
+    }
+    return std::nullopt;
+  }
+
+  Result<ExitCode> Run(Streams& streams) override {
+    MEMTOOL_TRY(input_.Resolve());
+    auto form = Choose("--format", form_text_, kForms);
+    MEMTOOL_TRY(form);
+    form_ = *form;
+    auto names = input_.Names(streams);
+    MEMTOOL_TRY(names);
+    if (words_.empty()) {
+      words_ = *names;  // the default input
+    }
+    for (const std::string& name : *names) {
+      inputs_.push_back({.path = name, .format = {}, .moment = "oom-or-peak"});
+    }
+    width_ = streams.out.TerminalWidth() == 0 ? kUsualWidth : streams.out.TerminalWidth();
+    Asker asker(words_, streams.out.TerminalWidth());
+    return names->size() == 1 ? OfOne(names->front(), asker, streams)
+                              : OfSeveral(*names, asker, streams);
+  }
+
+ private:
+  // --- one input ---
+
+  Result<ExitCode> OfOne(const std::string& name, Asker& asker, Streams& streams) {
+    Reply top = Ask(asker, {"top", "-n", std::string(kRows)});
+    if (top.error) {
+      return OfLog(std::move(top), asker, streams);
+    }
+    const auto recording = asker.cache().Find(RecordingCache::GetKey(name, input_.load().format));
+    std::vector<NextStep> next;
+    std::string above;
+    std::string below;
+    if (recording != nullptr) {
+      inputs_.front().format = recording->metadata.format;
+      const std::string file = ShellName(name);
+      Found found;
+      above = RanOut(*recording, name, asker, found);
+      below = Below(*recording, asker, found);
+      next = NextSteps(*recording, found, file);
+    }
+    if (form_ == Form::kJson) {
+      return WriteData(next, streams);
+    }
+    Pass(top.notes, streams);
+    Put(above + WithCommand(top.text, "top") + below + NextText(next), streams);
+    return top.code;
+  }
+
+  // An input that is no recording may be a log.
+  Result<ExitCode> OfLog(Reply top, Asker& asker, Streams& streams) {
+    const ErrorCode code = top.error->code;
+    if (code == ErrorCode::kUnsupported || code == ErrorCode::kUnknownFormat) {
+      Reply oom = Ask(asker, {"oom"});
+      if (oom.ok() && !oom.text.starts_with("NO OUT-OF-MEMORY MESSAGE")) {
+        return PutAll(oom, "oom", {}, streams);
+      }
+    }
+    return tl::unexpected(*std::move(top.error));
+  }
+
+  // The verdict, where an allocation failed.
+  std::string RanOut(const Recording& recording, const std::string& name, Asker& asker,
+                     Found& found) {
+    const bool failed =
+        CanAnswer(recording, "oom") &&
+        std::any_of(recording.history->events.begin(), recording.history->events.end(),
+                    [](const Event& event) { return event.action == Action::kOom; });
+    if (!failed && recording.metadata.log_text.empty()) {
+      return {};
+    }
+    const Reply oom = Ask(asker, {"oom"});
+    if (!oom.ok()) {
+      return {};
+    }
+    found.ran_out = failed;
+    std::string text;
+    for (const std::string& line : VerdictLines(oom.text, name)) {
+      text += line + "\n";
+    }
+    return text;
+  }
+
+  std::string Below(const Recording& recording, Asker& asker, Found& found) {
+    std::string text;
+    if (CanAnswer(recording, "buckets")) {
+      Slices slices;
+      AskData(asker, {"buckets"},
+              [&slices](const AnswerView& answer, std::size_t) { TakeSlices(answer, slices); });
+      if (slices.total > 0) {
+        found.many_others = Ratio(slices.others, slices.total) >= kManyOthers;
+        text += SlicesText(std::move(slices), width_);
+      }
+    }
+    const bool plan = recording.metadata.origin.kind == RecordingKind::kProgram;
+    const bool history = CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;
+    if (history && !plan) {
+      Series series;
+      AskData(asker, {"timeline", "--points", std::to_string(kMaxBar)},
+              [&series](const AnswerView& answer, std::size_t) { TakeSeries(answer, series); });
+      if (!series.live.empty()) {
+        text += SeriesText(series, width_);
+      }
+      const Reply leaks = Ask(asker, {"leaks", "-n", "1"});
+      if (leaks.ok()) {
+        const std::string line = leaks.FirstLine();
+        found.grows = line.starts_with("GROWING");
+        text += Labelled("GROWTH", WordsOf(line), " ", width_);
+      }
+    }
+    std::vector<std::string> blind;
+    for (const BlindSpot& spot : recording.blind_spots) {
+      blind.push_back(EscapeText(spot.what));
+    }
+    if (!blind.empty()) {
+      text += Labelled("NOT SEEN", blind, " · ", width_);
+    }
+    return text;
+  }
+
+  // --- several inputs ---
+
+  Result<ExitCode> OfSeveral(const std::vector<std::string>& names, Asker& asker,
+                             Streams& streams) {
+    std::vector<std::string> question{"leaks", "-n", std::string(kRows)};
+    const std::string files = fmt::format("{}", fmt::join(words_, " "));
+    std::vector<NextStep> next{{"memtool leaks " + files, "which rows grow, file by file"},
+                               {"memtool top " + files, "what they hold together"}};
+    if (AreDumped(names)) {
+      question = {"top", "-n", "10"};
+      next = {{"memtool account " + files, "the program that needs most, part by part"}};
+    } else if (!NamesOfProcesses(names).front().empty()) {
+      question = {"ranks"};
+      next = {{"memtool ranks -n 0 " + files, "a row for each rank"},
+              {"memtool top " + files, "what they hold together"}};
+    } else if (names.size() == 2) {
+      question = {"diff", "-n", std::string(kRows)};
+      next.front() = {"memtool diff " + files, "all rows that changed"};
+    }
+    const Reply reply = Ask(asker, question);
+    return reply.error ? OfLogs(*reply.error, asker, streams)
+                       : PutAll(reply, question.front(), next, streams);
+  }
+
+  Result<ExitCode> OfLogs(Error error, Asker& asker, Streams& streams) {
+    answers_.clear();
+    const Reply oom = Ask(asker, {"oom"});
+    return oom.error ? Result<ExitCode>(tl::unexpected(std::move(error)))
+                     : PutAll(oom, "oom", {}, streams);
+  }
+
+  // --- asking and writing ---
+
+  // For JSON the answer is kept as data besides.
+  Reply Ask(Asker& asker, const std::vector<std::string>& words) {
+    if (form_ == Form::kJson) {
+      AskData(asker, words, {});
+    }
+    return asker.Ask(words);
+  }
+
+  void AskData(Asker& asker, std::vector<std::string> words, const Asker::TakeAnswer& take) {
+    const std::string question = words.front();
+    words.insert(words.end(), {"--format", "json"});
+    (void)asker.AskData(std::move(words), [&](const AnswerView& answer, std::size_t limit) {
+      if (take) {
+        take(answer, limit);
+      }
+      if (form_ == Form::kJson) {
+        answers_.emplace_back(question, ToValue(answer, limit));
+      }
+    });
+  }
+
+  Result<ExitCode> PutAll(const Reply& reply, std::string_view question,
+                          const std::vector<NextStep>& next, Streams& streams) {
+    if (form_ == Form::kJson) {
+      return WriteData(next, streams);
+    }
+    Pass(reply.notes, streams);
+    Put(WithCommand(reply.text, question) + NextText(next), streams);
+    return reply.code;
+  }
+
+  // What a command shows stands beside it, as a shell's comment, where the terminal has room for
+  // it; one below the other, where it has room for all.
+  [[nodiscard]] std::string NextText(const std::vector<NextStep>& next) const {
+    const std::size_t room = width_ - std::min(width_, kIndent + 4);  // "  # "
+    std::size_t wide = 0;
+    std::size_t longest = 0;
+    for (const NextStep& step : next) {
+      wide = std::max(wide, DisplayWidth(step.command));
+      longest = std::max(longest, DisplayWidth(step.why));
+    }
+    const bool all = wide + longest <= room;
+    std::string text;
+    for (const NextStep& step : next) {
+      const std::size_t size = DisplayWidth(step.command);
+      text += fmt::format("{:<{}}{}", text.empty() ? "NEXT" : "", kIndent, step.command);
+      if (size + DisplayWidth(step.why) <= room) {
+        text += fmt::format("{:{}}  # {}", "", all ? wide - size : 0, step.why);
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+  [[nodiscard]] ExitCode WriteData(const std::vector<NextStep>& next, Streams& streams) {
+    AnswerHead head{.question = "overview", .inputs = std::move(inputs_)};
+    const AnswerView view = ViewRows(head, {{"answers", std::move(answers_)}}, next, kNextFields);
+    memtool::WriteJson(view, 0, [&](std::string_view bytes) { streams.out.WriteBytes(bytes); });
+    return ExitCode::kOk;
+  }
+
+  // What commands printed went through their own sinks.
+  static void Put(const std::string& text, Streams& streams) { streams.out.WriteBytes(text); }
+  static void Pass(const std::string& notes, Streams& streams) { streams.err.WriteBytes(notes); }
+
+  InputOptions input_;
+  std::string form_text_ = "text";
+  Form form_ = Form::kText;
+  std::vector<std::string> words_;
+  std::size_t width_ = kUsualWidth;
+  std::vector<InputNote> inputs_;
+  Value::Object answers_;  // by question
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeOverview() {
+  return std::make_unique<OverviewCommand>();
+}
+
+}  // namespace memtool::commands
