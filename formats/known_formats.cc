@@ -162,7 +162,7 @@ struct Rule {
   KnownFormat format{};
 };
 
-constexpr std::array<Rule, 25> kRules{{
+constexpr std::array<Rule, 26> kRules{{
     {IsLegacyCpu, {"a CPU profile in the legacy binary form", kTimeHint}},
     {[](std::string_view t) { return StartsWith(t, "heap_v2/"); },
      {"a heap profile of jemalloc",
@@ -224,9 +224,12 @@ constexpr std::array<Rule, 25> kRules{{
               (IsJson(t) && HasAny(t, {"\"memoryProfilePerAllocator\"", "\"byProgram\""}));
      },
      {"what xprof shows of a trace", "give the trace that it was made from: *.xplane.pb"}},
-    {IsJson, {"JSON of no known kind", "see memtool-formats(5)", true}},
+    {[](std::string_view t) { return StartsWith(t, "HloLiveRange") || StartsWith(t, "HloModule"); },
+     {"a program of XLA as text, without the places of its buffers",
+      "give the *buffer-assignment.txt of the same dump, or the folder of it"}},
+    {IsJson, {"unrecognised JSON", "see memtool-formats(5)", true}},
     {IsText,
-     {"text of no known kind",
+     {"unrecognised text",
       "memtool oom reads logs with an out-of-memory message; see memtool-formats(5)", true}},
 }};
 

@@ -131,8 +131,8 @@ class CheckCommand final : public Command {
     const auto missing_is_ok = Choose("--missing-baseline", missing_text_, kVerdicts);
     MEMTOOL_TRY(missing_is_ok);
     if (budget_path_.empty() && baseline_path_.empty() && write_path_.empty()) {
-      return Fail(ErrorCode::kUsage, "check: against what?",
-                  "--budget FILE or --baseline FILE; --write-baseline FILE makes one");
+      return Fail(ErrorCode::kUsage, "check: give --budget or --baseline",
+                  "--write-baseline FILE makes a baseline");
     }
     if (!growth_text_.empty()) {
       auto band = ParseBand(growth_text_, input_.size_base());

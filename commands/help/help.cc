@@ -24,7 +24,7 @@ constexpr std::string_view kFirstExamples =
 )";
 
 constexpr std::string_view kExitCodes = R"(
-Exit codes: 0 fine, 1 a threshold crossed, 2 usage, 3 an input cannot be read, 4 damage under
+Exit codes: 0 success, 1 limit exceeded, 2 usage, 3 an input cannot be read, 4 damage under
 --strict, 5 internal fault, 6 output not writable.
 Each command: memtool COMMAND --help, or memtool-COMMAND(1).
 )";

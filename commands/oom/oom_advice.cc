@@ -106,7 +106,7 @@ std::string Enough(const OomAdvice& advice, std::string_view where) {
 
 std::string HoldLess(const OomAdvice& advice, const OomCase& found) {
   return fmt::format(
-      "to hold {} less of the {} live: a smaller batch, checkpointing, sharding, or "
+      "freeing {} of the {} live: a smaller batch, checkpointing, sharding, or "
       "offloading",
       FormatSize(advice.bytes), SizeOf(GetLive(found)));
 }

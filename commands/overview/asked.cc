@@ -32,14 +32,25 @@ Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take) {
   WideSink out(width_);
   StringSink err;
   Streams streams{out, err, {}, &cache_};
+  bool taken = false;
   if (take) {
-    streams.on_answer = take;
+    streams.on_answer = [&](const AnswerView& answer, std::size_t limit) {
+      taken = true;
+      take(answer, limit);
+    };
   }
   Reply reply;
   reply.code = static_cast<ExitCode>(RunMain(words, streams));
   reply.text = std::move(out).Take();
   reply.notes = err.text();
   reply.error = std::move(streams.error);
+  // Without memory a command ends without an error to hand on.
+  const bool stopped = reply.code == ExitCode::kInternal ||
+                       (reply.code == ExitCode::kInput && !taken && reply.text.empty() &&
+                        (!reply.error || reply.error->code == ErrorCode::kLimit));
+  if (stopped && !stopped_) {
+    stopped_ = reply;
+  }
   return reply;
 }
 

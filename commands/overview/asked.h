@@ -37,6 +37,8 @@ class Asker {
     return Run(std::move(words), take);
   }
   [[nodiscard]] RecordingCache& cache() { return cache_; }
+  // The first reply of a command that memory or a limit stopped, which is no answer; null: none.
+  [[nodiscard]] const Reply* stopped() const { return stopped_ ? &*stopped_ : nullptr; }
 
  private:
   Reply Run(std::vector<std::string> words, const TakeAnswer& take);
@@ -44,6 +46,7 @@ class Asker {
   std::vector<std::string> inputs_;
   unsigned width_;
   RecordingCache cache_;
+  std::optional<Reply> stopped_;
 };
 
 // The value of a row under that key; null where the answer has no such field.

@@ -97,7 +97,7 @@ void TakeSlices(const AnswerView& answer, Slices& slices) {
     if (size > 0) {
       slices.largest.push_back({TextOf(*name), size});
       slices.total = SaturatingAdd(slices.total, size);
-      slices.others += TextOf(*name) == "Others" ? size : 0;
+      slices.others = SaturatingAdd(slices.others, TextOf(*name) == "Others" ? size : 0);
     }
   }
   std::stable_sort(slices.largest.begin(), slices.largest.end(),
@@ -129,7 +129,7 @@ std::string SlicesText(Slices slices, std::size_t width) {
       bar += kShades[i];
     }
     before = until;
-    legend.push_back(fmt::format("{} {} {} {:.1f}%", kShades[i], slice.name,
+    legend.push_back(fmt::format("{} {} {} {:.1f}%", kShades[i], EscapeText(slice.name),
                                  FormatSize(slice.bytes), 100 * Ratio(slice.bytes, slices.total)));
   }
   return Labelled("GOES TO", {bar}, "", width) + Labelled("", legend, "  ", width);
@@ -186,13 +186,15 @@ std::string WithCommand(std::string text, std::string_view command) {
   return text;
 }
 
-// The lines of an answer of `oom` above its table: the verdict.
-std::vector<std::string> VerdictLines(const std::string& text, std::string_view path) {
+// The lines of an answer of `oom` above the one that names the input, which may be wrapped: the
+// verdict.
+std::vector<std::string> VerdictLines(const std::string& text, const std::string& path) {
+  constexpr std::size_t kEnough = 16;
   std::vector<std::string> lines;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
-    if (line.starts_with(path)) {
+    if (line.starts_with(path) || (line.size() >= kEnough && path.starts_with(line))) {
       break;
     }
     lines.emplace_back(line);
@@ -248,45 +250,57 @@ class OverviewCommand final : public Command {
     }
     width_ = streams.out.TerminalWidth() == 0 ? kUsualWidth : streams.out.TerminalWidth();
     Asker asker(words_, streams.out.TerminalWidth());
-    return names->size() == 1 ? OfOne(names->front(), asker, streams)
-                              : OfSeveral(*names, asker, streams);
+    const auto screen =
+        names->size() == 1 ? OfOne(names->front(), asker) : OfSeveral(*names, asker);
+    if (const Reply* stopped = asker.stopped()) {
+      streams.error = stopped->error;
+      streams.err.WriteBytes(stopped->notes);  // what commands printed went through their sinks
+      return stopped->code;
+    }
+    MEMTOOL_TRY(screen);
+    streams.err.WriteBytes(screen->notes);
+    if (form_ == Form::kJson) {
+      WriteData(screen->next, streams);
+    } else {
+      streams.out.WriteBytes(screen->text + NextText(screen->next));
+    }
+    return screen->code;
   }
 
  private:
+  struct Screen {
+    std::string text;
+    std::vector<NextStep> next;
+    std::string notes;  // for stderr
+    ExitCode code = ExitCode::kOk;
+  };
+
   // --- one input ---
 
-  Result<ExitCode> OfOne(const std::string& name, Asker& asker, Streams& streams) {
+  Result<Screen> OfOne(const std::string& name, Asker& asker) {
     Reply top = Ask(asker, {"top", "-n", std::string(kRows)});
     if (top.error) {
-      return OfLog(std::move(top), asker, streams);
+      return OfLog(std::move(top), asker);
     }
     const auto recording = asker.cache().Find(RecordingCache::GetKey(name, input_.load().format));
-    std::vector<NextStep> next;
-    std::string above;
-    std::string below;
+    Screen screen = ScreenOf(top, "top", {});
     if (recording != nullptr) {
       inputs_.front().format = recording->metadata.format;
-      const std::string file = ShellName(name);
       Found found;
-      above = RanOut(*recording, name, asker, found);
-      below = Below(*recording, asker, found);
-      next = NextSteps(*recording, found, file);
+      screen.text = RanOut(*recording, name, asker, found) + screen.text;
+      screen.text += Below(*recording, asker, found);
+      screen.next = NextSteps(*recording, found, ShellName(name));
     }
-    if (form_ == Form::kJson) {
-      return WriteData(next, streams);
-    }
-    Pass(top.notes, streams);
-    Put(above + WithCommand(top.text, "top") + below + NextText(next), streams);
-    return top.code;
+    return screen;
   }
 
   // An input that is no recording may be a log.
-  Result<ExitCode> OfLog(Reply top, Asker& asker, Streams& streams) {
+  Result<Screen> OfLog(Reply top, Asker& asker) {
     const ErrorCode code = top.error->code;
     if (code == ErrorCode::kUnsupported || code == ErrorCode::kUnknownFormat) {
       Reply oom = Ask(asker, {"oom"});
       if (oom.ok() && !oom.text.starts_with("NO OUT-OF-MEMORY MESSAGE")) {
-        return PutAll(oom, "oom", {}, streams);
+        return ScreenOf(oom, "oom", {});
       }
     }
     return tl::unexpected(*std::move(top.error));
@@ -308,7 +322,7 @@ class OverviewCommand final : public Command {
     }
     found.ran_out = failed;
     std::string text;
-    for (const std::string& line : VerdictLines(oom.text, name)) {
+    for (const std::string& line : VerdictLines(oom.text, EscapeText(name))) {
       text += line + "\n";
     }
     return text;
@@ -353,10 +367,12 @@ class OverviewCommand final : public Command {
 
   // --- several inputs ---
 
-  Result<ExitCode> OfSeveral(const std::vector<std::string>& names, Asker& asker,
-                             Streams& streams) {
+  Result<Screen> OfSeveral(const std::vector<std::string>& names, Asker& asker) {
     std::vector<std::string> question{"leaks", "-n", std::string(kRows)};
-    const std::string files = fmt::format("{}", fmt::join(words_, " "));
+    std::string files;
+    for (const std::string& word : words_) {
+      files += (files.empty() ? "" : " ") + ShellName(word);
+    }
     std::vector<NextStep> next{{"memtool leaks " + files, "which rows grow, file by file"},
                                {"memtool top " + files, "what they hold together"}};
     if (AreDumped(names)) {
@@ -371,15 +387,14 @@ class OverviewCommand final : public Command {
       next.front() = {"memtool diff " + files, "all rows that changed"};
     }
     const Reply reply = Ask(asker, question);
-    return reply.error ? OfLogs(*reply.error, asker, streams)
-                       : PutAll(reply, question.front(), next, streams);
+    return reply.error ? OfLogs(*reply.error, asker)
+                       : ScreenOf(reply, question.front(), std::move(next));
   }
 
-  Result<ExitCode> OfLogs(Error error, Asker& asker, Streams& streams) {
+  Result<Screen> OfLogs(Error error, Asker& asker) {
     answers_.clear();
     const Reply oom = Ask(asker, {"oom"});
-    return oom.error ? Result<ExitCode>(tl::unexpected(std::move(error)))
-                     : PutAll(oom, "oom", {}, streams);
+    return oom.error ? Result<Screen>(tl::unexpected(std::move(error))) : ScreenOf(oom, "oom", {});
   }
 
   // --- asking and writing ---
@@ -405,14 +420,12 @@ class OverviewCommand final : public Command {
     });
   }
 
-  Result<ExitCode> PutAll(const Reply& reply, std::string_view question,
-                          const std::vector<NextStep>& next, Streams& streams) {
-    if (form_ == Form::kJson) {
-      return WriteData(next, streams);
-    }
-    Pass(reply.notes, streams);
-    Put(WithCommand(reply.text, question) + NextText(next), streams);
-    return reply.code;
+  static Screen ScreenOf(const Reply& reply, std::string_view question,
+                         std::vector<NextStep> next) {
+    return {.text = WithCommand(reply.text, question),
+            .next = std::move(next),
+            .notes = reply.notes,
+            .code = reply.code};
   }
 
   // What a command shows stands beside it, as a shell's comment, where the terminal has room for
@@ -438,16 +451,15 @@ class OverviewCommand final : public Command {
     return text;
   }
 
-  [[nodiscard]] ExitCode WriteData(const std::vector<NextStep>& next, Streams& streams) {
+  void WriteData(const std::vector<NextStep>& next, Streams& streams) {
     AnswerHead head{.question = "overview", .inputs = std::move(inputs_)};
     const AnswerView view = ViewRows(head, {{"answers", std::move(answers_)}}, next, kNextFields);
-    memtool::WriteJson(view, 0, [&](std::string_view bytes) { streams.out.WriteBytes(bytes); });
-    return ExitCode::kOk;
+    if (streams.on_answer) {
+      streams.on_answer(view, 0);
+    } else {
+      memtool::WriteJson(view, 0, [&](std::string_view bytes) { streams.out.WriteBytes(bytes); });
+    }
   }
-
-  // What commands printed went through their own sinks.
-  static void Put(const std::string& text, Streams& streams) { streams.out.WriteBytes(text); }
-  static void Pass(const std::string& notes, Streams& streams) { streams.err.WriteBytes(notes); }
 
   InputOptions input_;
   std::string form_text_ = "text";

@@ -130,7 +130,7 @@ std::string PeaksText(const RanksAnswer& answer) {
     }
   }
   if (most == nullptr) {
-    return answer.ranks.empty() ? "the inputs tell none" : "none could be read";
+    return answer.ranks.empty() ? "no file names its rank; use --rank-from" : "none could be read";
   }
   if (most->peak == least->peak) {
     return CountRead(answer) == 1 ? fmt::format("peak {}", SizeOf(most->peak))

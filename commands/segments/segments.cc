@@ -237,7 +237,7 @@ class SegmentsCommand final : public RowsCommand {
     }
     if (t.pinned > 0) {
       head.push_back(
-          fmt::format("pinned: {} live keeps {} from going back, in {} large segment{}; held by {}",
+          fmt::format("{} of live blocks keep {} from being released, in {} large segment{}; held by {}",
                       FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned),
                       PluralS(t.pinned), PinnedByText()));
     }

@@ -104,9 +104,9 @@ std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
     where += found->step < step_names.size() ? " of step " + step_names[found->step] : "";
     where += count > 1 ? fmt::format(", {} more", CountText(count - 1)) : "";
     lines.push_back(
-        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} kept of {:>{}} · {:>{}} allocations, {}",
-                    phase, widths[0], times, widths[1], what, widths[2], kept, widths[3], allocated,
-                    widths[4], period, widths[5], where));
+        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} allocated, {:>{}} kept · {:>{}} allocations, {}",
+                    phase, widths[0], times, widths[1], what, widths[2], allocated, widths[4], kept,
+                    widths[3], period, widths[5], where));
   }
   return lines;
 }

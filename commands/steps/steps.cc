@@ -185,7 +185,8 @@ class StepsCommand final : public Command {
     std::copy_if(trace.loops.begin(), trace.loops.end(), std::back_inserter(loops),
                  [](const ProgramLoop& found) { return found.kind != LoopKind::kOther; });
     if (loops.empty()) {
-      foot.push_back(of + "no loops: nothing repeats three times");
+      foot.push_back(of + (trace.steps == 0 ? "no loops: nothing repeats three times"
+                                            : "nothing repeats three times inside a step"));
       return;
     }
     foot.push_back(fmt::format("{}loops ({} allocations, {} with one repetition of each):", of,

@@ -121,7 +121,7 @@ std::string LimitedAnswer(const WhatifRow& best, const WhatifRow& own, std::int6
     return fmt::format(
         "no setting passes on {}: {}", on,
         shortage
-            ? fmt::format("{} are live at once, it is no fragmentation", FormatSize(own.live_peak))
+            ? fmt::format("{} are live at once: fragmentation is not the cause", FormatSize(own.live_peak))
             : fmt::format("with {} it {}", SettingText(best), FailureText(best, false)));
   }
   const std::string passes = best.oom_unsure ? "may pass" : IsPlural(best) ? "pass" : "passes";
@@ -183,8 +183,8 @@ std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device) {
   }
   if (best->fits && own->fits) {
     return best->own || !NoticeablyLess(*best->fits, *own->fits)
-               ? fmt::format("no setting fits in noticeably less than {} with {}",
-                             FormatSize(*own->fits), SettingText(*own))
+               ? fmt::format("no setting saves memory: all need about {} or more",
+                             FormatSize(*own->fits))
                : fmt::format("{} fits in {}; {} need {}", SettingText(*best),
                              FormatSize(*best->fits), SettingText(*own), FormatSize(*own->fits));
   }
@@ -192,8 +192,7 @@ std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device) {
     return LimitedAnswer(*best, *own, *device.used_limit);
   }
   return best->own || !NoticeablyLess(best->reserved_peak, own->reserved_peak)
-             ? fmt::format("no setting needs noticeably less than {} with {}", NeedText(*own),
-                           SettingText(*own))
+             ? fmt::format("no setting saves memory: all need about {} or more", NeedText(*own))
              : fmt::format("{} fits in {}; {} need {}", SettingText(*best), NeedText(*best),
                            SettingText(*own), NeedText(*own));
 }
@@ -263,13 +262,12 @@ std::vector<std::string> MakeNotes(const WhatifAnswer& answer) {
   if (std::any_of(answer.devices.begin(), answer.devices.end(),
                   [](const WhatifDevice& device) { return device.base_reserved > 0; })) {
     notes.emplace_back(
-        "the recording began late: an interval is from its past laid anew to its past kept as it "
-        "lay; it covers the recording only");
+        "the recording began late: LOW to RESERVED is with earlier blocks repacked, or left in "
+        "place; it covers the recording only");
   }
   if (any([](const WhatifRow& row) { return !row.own && !row.setting.empty(); })) {
     notes.emplace_back(
-        "other settings are modelled after PyTorch's source, those that the recording has not are "
-        "not validated by it");
+        "other settings are modelled after PyTorch's source; this recording does not validate them");
   }
   if (any([](const WhatifRow& row) { return row.grows; })) {
     notes.emplace_back(

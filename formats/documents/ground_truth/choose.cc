@@ -106,7 +106,7 @@ Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const Repo
       return !reading->pod.empty();
     });
     return Fail(ErrorCode::kUsage,
-                fmt::format("{}: {} rows could be meant", report.display, rows.size()),
+                fmt::format("{}: {} rows match", report.display, rows.size()),
                 pods ? "choose with --gpu and the name of a pod: " + ToList(rows)
                      : fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
                                    ToList(rows), pids));

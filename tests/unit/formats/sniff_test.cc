@@ -46,9 +46,17 @@ TEST(RecognizeUnread, NamesWhatItCannotRead) {
   EXPECT_EQ(WhatIs("\xEF\xBB\xBF\r\n<HTML lang=en>"), "an HTML page");
   EXPECT_EQ(WhatIs("digraph \"x\" {}"), "a Graphviz graph");
   EXPECT_EQ(WhatIs("{\"traceEvents\": []}"), "a Chrome trace without memory events");
-  EXPECT_EQ(WhatIs("  {\"a\": 1}"), "JSON of no known kind");
-  EXPECT_EQ(WhatIs("[1, 2]"), "JSON of no known kind");
-  EXPECT_EQ(WhatIs("hello, world\n"), "text of no known kind");
+  EXPECT_EQ(WhatIs("  {\"a\": 1}"), "unrecognised JSON");
+  EXPECT_EQ(WhatIs("[1, 2]"), "unrecognised JSON");
+  EXPECT_EQ(WhatIs("{\"a\": 1}\n{\"a\": 2}\n"), "unrecognised JSON");
+  EXPECT_EQ(WhatIs("[\"" + std::string(100, 'a')), "unrecognised JSON");  // cut off
+  for (const char* line : {"[2026-11-27 10:00:00] step 1\n", "[1] step\n", "[rank0]: step\n",
+                           "[torch_memory_saver.cpp] out of memory\n", "{'a': 1}\n"}) {
+    EXPECT_EQ(WhatIs(line), "unrecognised text") << line;
+  }
+  EXPECT_EQ(WhatIs("HloLiveRange (max 5):\n  InstructionSequence:\n"),
+            "a program of XLA as text, without the places of its buffers");
+  EXPECT_EQ(WhatIs("hello, world\n"), "unrecognised text");
   EXPECT_EQ(WhatIs("\x01\x02\x03\x04"sv), "");
 }
 
@@ -71,7 +79,7 @@ TEST(RecognizeUnread, NamesWhatOtherToolsWrite) {
   EXPECT_EQ(WhatIs("memray\0\x0b\0\0\0"sv), "a recording of memray");
   EXPECT_EQ(WhatIs("desc: (none)\ncmd: ./train\ntime_unit: i\n"),
             "a heap profile of Valgrind's massif");
-  EXPECT_EQ(WhatIs("desc: what I tried\n"), "text of no known kind");
+  EXPECT_EQ(WhatIs("desc: what I tried\n"), "unrecognised text");
 }
 
 TEST(RecognizeUnread, NamesWhatXprofShows) {
@@ -82,16 +90,16 @@ TEST(RecognizeUnread, NamesWhatXprofShows) {
   EXPECT_EQ(WhatIs("{\"memoryProfilePerAllocator\": {\"GPU_0_bfc\": {}}}"), trace);
   EXPECT_EQ(WhatIs("[{\"cols\": [{\"id\": \"rank\"}], \"rows\": []}]"), trace);
   EXPECT_EQ(WhatIs("{\"byCategory\": {}, \"byProgram\": {}}"), trace);
-  EXPECT_EQ(WhatIs("{\"a\": 1, \"cols\": []}"), "JSON of no known kind");
+  EXPECT_EQ(WhatIs("{\"a\": 1, \"cols\": []}"), "unrecognised JSON");
 }
 
 // Words of JAX do not make a program of XLA: only its fields do.
 TEST(RecognizeUnread, TakesNoTextForXla) {
   using namespace std::string_view_literals;
   const char* const xla = "an XLA trace or HLO module";
-  EXPECT_EQ(WhatIs("\nstep jit_fwd done\nall good\n"), "text of no known kind");
+  EXPECT_EQ(WhatIs("\nstep jit_fwd done\nall good\n"), "unrecognised text");
   EXPECT_EQ(WhatIs("\n\x1b[31mTraceback\x1b[0m in jit_step, /device:GPU:0\n"),
-            "text of no known kind");
+            "unrecognised text");
   EXPECT_EQ(WhatIs("\x0a\x10\x12\x0ejit_train_step\x12\x02\x08\x01"sv), xla);
   // A field that goes on behind the head.
   EXPECT_EQ(WhatIs("\x0a\xff\xff\x03\x12\x0djit_train_step"sv), xla);
