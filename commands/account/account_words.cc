@@ -96,6 +96,24 @@ std::string FindLargest(const AccountRow& row) {
   return row.more_entries > 0 ? text + fmt::format(", {} more", row.more_entries) : text;
 }
 
+// What a step is to another kind of reserved memory than a caching allocator's; or nothing.
+std::string KindNote(const AccountStep& step, const AccountFacts& facts) {
+  const bool reserved = step.key == "reserved";
+  switch (facts.reserved_kind) {
+    case ReservedKind::kXlaPool:
+      return reserved ? PoolNote(facts.pool_limit)
+             : step.key == "releasable" && step.kind == AccountStep::Kind::kFact
+                 ? "unused regions of the pool"
+                 : "";
+    case ReservedKind::kPlan:
+      return std::string(PlanNote(step.key));
+    case ReservedKind::kWholeProcess:
+      return reserved ? "what the process took from the driver, whoever asked for it" : "";
+    default:
+      return "";
+  }
+}
+
 std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.contradicts) {
     return "the figures that tell it are of different moments, processes or devices";
@@ -103,20 +121,8 @@ std::string WhatItIs(const AccountStep& step, const AccountFacts& facts) {
   if (step.key == "below_framework" && !facts.platform.empty()) {
     return facts.platform + " context, libraries, other allocators";
   }
-  if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kXlaPool) {
-    return PoolNote(facts.pool_limit);
-  }
-  if (facts.reserved_kind == ReservedKind::kPlan) {
-    if (const std::string_view note = PlanNote(step.key); !note.empty()) {
-      return std::string(note);
-    }
-  }
-  if (step.key == "releasable" && step.kind == AccountStep::Kind::kFact &&
-      facts.reserved_kind == ReservedKind::kXlaPool) {
-    return "unused regions of the pool";
-  }
-  if (step.key == "reserved" && facts.reserved_kind == ReservedKind::kWholeProcess) {
-    return "what the process took from the driver, whoever asked for it";
+  if (std::string note = KindNote(step, facts); !note.empty()) {
+    return note;
   }
   if (step.key == "allocated" && facts.cached_unknown) {
     return "given out, as the pool rounded it; blocks that went back keep their rows";

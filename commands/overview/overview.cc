@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
+#include <cmath>
 #include <optional>
 
 #include "base/command.h"
@@ -121,8 +122,8 @@ std::string SlicesText(Slices slices, std::size_t width) {
   for (std::size_t i = 0; i < slices.largest.size(); ++i) {
     const Slice& slice = slices.largest[i];
     const auto cell_of = [&](std::int64_t bytes) {
-      return static_cast<std::size_t>(Ratio(bytes, slices.total) * static_cast<double>(cells) +
-                                      0.5);
+      return static_cast<std::size_t>(
+          std::lround(Ratio(bytes, slices.total) * static_cast<double>(cells)));
     };
     const std::int64_t until = SaturatingAdd(before, slice.bytes);
     for (std::size_t cell = cell_of(before); cell < cell_of(until); ++cell) {

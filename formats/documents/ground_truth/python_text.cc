@@ -74,29 +74,36 @@ class Writer {
     out_ += word;
   }
 
-  // A list of pairs is an object, and a pair's comma a colon.
   void AddMark(char c) {
-    const bool of_pairs = c == '[' && text_.substr(at_ + 1, 1) == "(";
-    switch (c) {
-      case '[':
-      case '{':
-      case '(':
-        open_.push_back(of_pairs ? '}' : c == '[' ? ']' : c == '{' ? '}' : ' ');
-        in_pair_ = c == '(' && open_.size() > 1 && open_[open_.size() - 2] == '}';
-        out_ += of_pairs ? "{" : c == '(' ? "" : std::string(1, c);
-        return;
-      case ']':
-      case '}':
-      case ')':
-        if (!open_.empty()) {
-          out_ += open_.back() == ' ' ? "" : std::string(1, open_.back());
-          open_.pop_back();
-        }
-        return;
-      default:
-        out_ += c == ',' && in_pair_ ? ':' : c;
-        in_pair_ = in_pair_ && c != ',';
+    if (c == '[' || c == '{' || c == '(') {
+      Open(c);
+    } else if (c == ']' || c == '}' || c == ')') {
+      Close();
+    } else {
+      out_ += c == ',' && in_pair_ ? ':' : c;
+      in_pair_ = in_pair_ && c != ',';
     }
+  }
+
+  // A list of pairs is an object, and a pair's comma a colon; other parentheses are nothing.
+  void Open(char c) {
+    const bool of_pairs = c == '[' && text_.substr(at_ + 1, 1) == "(";
+    in_pair_ = c == '(' && !open_.empty() && open_.back() == '}';
+    const char made = of_pairs ? '{' : c;
+    open_.push_back(made == '{' ? '}' : made == '[' ? ']' : ' ');
+    if (made != '(') {
+      out_ += made;
+    }
+  }
+
+  void Close() {
+    if (open_.empty()) {
+      return;
+    }
+    if (open_.back() != ' ') {
+      out_ += open_.back();
+    }
+    open_.pop_back();
   }
 
   std::string_view text_;

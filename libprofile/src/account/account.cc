@@ -233,6 +233,13 @@ bool DeviceContradicts(const AccountFacts& facts) {
          (rest.bytes < 0 || facts.free->source != facts.used->source);
 }
 
+// Whether what is unknown could be found out: of a plan nothing, of a heap what somebody told.
+bool IsOfDevice(const AccountFacts& facts) {
+  const bool told = facts.capacity || facts.free || facts.used || facts.process || facts.reserved;
+  return facts.reserved_kind != ReservedKind::kPlan &&
+         (facts.reserved_kind != ReservedKind::kNoDevice || told);
+}
+
 }  // namespace
 
 std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
@@ -276,10 +283,7 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   }
   ladder.Difference(5, "rounding", listed, facts.requested);
   ladder.Fact(5, "requested", facts.requested);
-  const bool told = facts.capacity || facts.free || facts.used || facts.process || facts.reserved;
-  const bool of_device = facts.reserved_kind != ReservedKind::kPlan &&
-                         (facts.reserved_kind != ReservedKind::kNoDevice || told);
-  return of_device ? std::move(ladder).Take() : std::move(ladder).TakeKnown();
+  return IsOfDevice(facts) ? std::move(ladder).Take() : std::move(ladder).TakeKnown();
 }
 
 AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {

@@ -292,8 +292,10 @@ bool Before(const GrowthRow& a, const GrowthRow& b) {
     return std::tuple(GetRank(row.growth), ~Magnitude(row.growth.slope),
                       ~Magnitude(row.growth.delta()), ~Magnitude(row.growth.last));
   };
-  if (const auto order = figures(a) <=> figures(b); order != 0) {
-    return order < 0;
+  const auto first = figures(a);
+  const auto second = figures(b);
+  if (first != second) {
+    return first < second;
   }
   if (const int order = SharedText::CompareHeads(a.name, b.name); order != 0) {
     return order < 0;
