@@ -140,8 +140,8 @@ void AbridgeLongTexts(Recording& recording) {
   if (repeated.length <= most) {
     return;
   }
-  const std::size_t size =
-      std::clamp<std::size_t>(most / (kCopies * repeated.texts), kLeast, kLong);
+  const std::size_t size = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(most / (kCopies * repeated.texts), kLeast, kLong));
   recording.strings = WithAbridged(texts, size);
   recording.diagnostics.push_back(
       {.severity = Severity::kNote,
