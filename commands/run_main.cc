@@ -237,12 +237,14 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
       for (const CommandEntry& command : Commands()) {
         names.emplace_back(command.name);
       }
-      return Report(Error{.code = ErrorCode::kUsage,
-                          .input = {},
-                          .message = fmt::format("there is no command '{}'{}", args[0],
-                                                 DidYouMean(args[0], names, "memtool ")),
-                          .hint = "memtool help lists them"},
-                    streams);
+      return Report(
+          Error{.code = ErrorCode::kUsage,
+                .input = {},
+                .message = fmt::format("there is no command {}'{}'{}",
+                                       args[0].find('.') == std::string::npos ? "" : "and no file ",
+                                       args[0], DidYouMean(args[0], names, "memtool ")),
+                .hint = "memtool help lists them"},
+          streams);
     }
     return RunEntry(*entry, {args.begin() + 1, args.end()}, streams);
   } catch (const OutputTooLong& too_long) {

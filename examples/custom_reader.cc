@@ -33,7 +33,8 @@ class NamesReader final : public formats::Reader {
 int main(int argc, char** argv) {
   const NamesReader own;
   auto document = formats::Open(argc > 1 ? argv[1] : "-", {.readers = {&own}});
-  if (!document) return std::fprintf(stderr, "%s\n", ToString(document.error()).c_str()), 3;
+  if (!document)
+    return std::fprintf(stderr, "%s\n", ToString(document.error()).c_str()), 3;
   for (const TopRow& row : Top(*Select(std::move(*document).recording())).rows) {
     std::printf("%8lld  %s\n", static_cast<long long>(row.flat), row.name.c_str());
   }

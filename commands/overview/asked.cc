@@ -27,9 +27,9 @@ class WideSink final : public Sink {
 
 }  // namespace
 
-Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take) {
+Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take, unsigned width) {
   words.insert(words.end(), inputs_.begin(), inputs_.end());
-  WideSink out(width_);
+  WideSink out(width);
   StringSink err;
   Streams streams{out, err, {}, &cache_};
   bool taken = false;

@@ -30,18 +30,20 @@ class Asker {
   Asker(std::vector<std::string> inputs, unsigned width)
       : inputs_(std::move(inputs)), width_(width) {}
 
-  Reply Ask(std::vector<std::string> words) { return Run(std::move(words), {}); }
+  Reply Ask(std::vector<std::string> words) { return Run(std::move(words), {}, width_); }
+  // As it prints into a file: no line is wrapped.
+  Reply AskUnwrapped(std::vector<std::string> words) { return Run(std::move(words), {}, 0); }
   // The answer as data: a row has a value per field.
   using TakeAnswer = std::function<void(const AnswerView&, std::size_t limit)>;
   Reply AskData(std::vector<std::string> words, const TakeAnswer& take) {
-    return Run(std::move(words), take);
+    return Run(std::move(words), take, width_);
   }
   [[nodiscard]] RecordingCache& cache() { return cache_; }
   // The first reply of a command that memory or a limit stopped, which is no answer; null: none.
   [[nodiscard]] const Reply* stopped() const { return stopped_ ? &*stopped_ : nullptr; }
 
  private:
-  Reply Run(std::vector<std::string> words, const TakeAnswer& take);
+  Reply Run(std::vector<std::string> words, const TakeAnswer& take, unsigned width);
 
   std::vector<std::string> inputs_;
   unsigned width_;

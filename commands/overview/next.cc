@@ -20,12 +20,16 @@ struct Rule {
   std::string_view why;
 };
 
-bool HasHistory(const Recording& recording) {
-  return recording.history && ExtentOf(recording) != Extent::kLastEvent;
+bool IsPlan(const Recording& recording) {
+  return recording.metadata.origin.kind == RecordingKind::kProgram;
 }
 
-bool IsCompiled(const Recording& recording) {
-  return recording.metadata.origin.kind == RecordingKind::kProgram;
+bool Ran(const Recording& recording, const Found& /*found*/) {
+  return HasRun(recording);
+}
+
+bool Always(const Recording& /*recording*/, const Found& /*found*/) {
+  return true;
 }
 
 constexpr auto kRules = std::to_array<Rule>({
@@ -40,38 +44,39 @@ constexpr auto kRules = std::to_array<Rule>({
      "which lines grow, step by step"},
     {"buckets", [](const Recording&, const Found& found) { return found.many_others; },
      "buckets --explain Others", "what is in no category"},
-    {"timeline",
-     [](const Recording& recording, const Found&) {
-       return HasHistory(recording) && !IsCompiled(recording);
-     },
-     "timeline", "memory over the whole run, by who holds it"},
-    {"steps",
-     [](const Recording& recording, const Found&) {
-       return HasHistory(recording) && !IsCompiled(recording);
-     },
-     "steps", "the peak of each step"},
+    {"timeline", Ran, "timeline", "memory over the whole run, by who holds it"},
+    {"steps", Ran, "steps", "the peak of each step"},
     {"segments",
-     [](const Recording& recording, const Found&) { return recording.state != nullptr; },
+     [](const Recording& recording, const Found&) { return recording.state && !IsPlan(recording); },
      "segments", "what the allocator holds, and what fragments it"},
-    {"flame", [](const Recording&, const Found&) { return true; }, "flame",
-     "all of it, by who called whom"},
+    {"flame", Always, "flame", "all of it, by who called whom"},
     {"tags",
-     [](const Recording& recording, const Found&) { return recording.label_set_count() > 1; },
-     "tags", "bytes by device and kind"},
-    {"account", [](const Recording&, const Found&) { return true; }, "account",
-     "where every byte of the device went"},
-    {"diff", [](const Recording& recording, const Found&) { return !HasHistory(recording); },
+     [](const Recording& recording, const Found&) {
+       return recording.label_set_count() > 1 && !IsPlan(recording);
+     },
+     "tags", "bytes by label: device, kind and others"},
+    {"account",
+     [](const Recording& recording, const Found&) {
+       return recording.metadata.origin.framework != Framework::kUnknown;
+     },
+     "account", "where every byte of the card went"},
+    {"top", [](const Recording& recording, const Found&) { return !HasRun(recording); },
      "diff BASE", "what changed since another file"},
 });
 
 }  // namespace
 
+bool HasRun(const Recording& recording) {
+  return CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole &&
+         !IsPlan(recording);
+}
+
 std::vector<NextStep> NextSteps(const Recording& recording, const Found& found,
                                 std::string_view file) {
   std::vector<NextStep> steps;
   for (const Rule& rule : kRules) {
-    const bool answers = rule.question == "diff" || CanAnswer(recording, rule.question);
-    if (steps.size() < kMaxSteps && answers && rule.applies(recording, found)) {
+    if (steps.size() < kMaxSteps && CanAnswer(recording, rule.question) &&
+        rule.applies(recording, found)) {
       steps.push_back({fmt::format("memtool {} {}", rule.words, file), rule.why});
     }
   }

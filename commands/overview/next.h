@@ -27,6 +27,9 @@ inline constexpr auto kNextFields = Fields<NextStep>({
     {"why", "", Unit::kText, [](const NextStep& step) { return Value(step.why); }, "what it shows"},
 });
 
+// Whether it tells how a run went on: not of a plan, and not of what holds its end only.
+bool HasRun(const Recording& recording);
+
 // At most four, the most telling first. `file`: as a shell takes it.
 std::vector<NextStep> NextSteps(const Recording& recording, const Found& found,
                                 std::string_view file);

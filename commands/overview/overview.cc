@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 #include "base/command.h"
@@ -16,6 +17,7 @@
 #include "memtool/profile/model/extent.h"
 #include "options/input_options.h"
 #include "output/escape.h"
+#include "output/grid.h"
 #include "output/text/sparkline.h"
 #include "overview/asked.h"
 #include "overview/next.h"
@@ -31,8 +33,7 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::string_view kRows = "5";
-constexpr std::size_t kIndent = 10;       // what labels take
-constexpr std::size_t kUsualWidth = 100;  // where there is no terminal
+constexpr std::size_t kIndent = 10;  // what labels take
 constexpr std::size_t kMaxBar = 60;
 constexpr std::size_t kMaxBuckets = 4;  // with a shade of their own
 constexpr double kManyOthers = 0.25;
@@ -40,37 +41,19 @@ constexpr double kManyOthers = 0.25;
 enum class Form : std::uint8_t { kText, kJson };
 constexpr std::array<Choice<Form>, 2> kForms{{{"text", Form::kText}, {"json", Form::kJson}}};
 
-// Parts of a line, wrapped where the terminal ends; the first line begins with the label.
-std::string Labelled(std::string_view label, const std::vector<std::string>& parts,
-                     std::string_view between, std::size_t width) {
-  std::string text = fmt::format("{:<{}}", label, kIndent);
-  std::size_t used = kIndent;
-  bool first = true;
-  for (const std::string& part : parts) {
-    const std::size_t size = DisplayWidth(part);
-    const std::size_t gap = first ? 0 : DisplayWidth(between);
-    if (!first && used + gap + size > width) {
-      text += fmt::format("\n{:{}}", "", kIndent);
-      used = kIndent;
-    } else if (!first) {
-      text += between;
-      used += gap;
-    }
-    text += part;
-    used += size;
-    first = false;
+// The label, and beside it the text, wrapped where the terminal ends (0 = nowhere).
+std::string Labelled(std::string_view label, std::string_view text, std::size_t width) {
+  const std::size_t room = width == 0 ? 0 : std::max(width, 2 * kIndent) - kIndent;
+  std::string lines;
+  for (const std::string& line : WrapText(text, room)) {
+    lines += fmt::format("{:<{}}{}\n", lines.empty() ? label : "", kIndent, line);
   }
-  return text + "\n";
+  return lines;
 }
 
-std::vector<std::string> WordsOf(std::string_view line) {
-  std::vector<std::string> words;
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    words.emplace_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return words;
+// How many cells a bar has.
+std::size_t BarWidth(std::size_t width) {
+  return width == 0 ? kMaxBar : std::clamp(width, kIndent + 1, kIndent + kMaxBar) - kIndent;
 }
 
 // --- where it goes ---
@@ -106,7 +89,7 @@ void TakeSlices(const AnswerView& answer, Slices& slices) {
 }
 
 std::string SlicesText(Slices slices, std::size_t width) {
-  constexpr std::array<std::string_view, kMaxBuckets + 1> kShades{"█", "▓", "▒", "░", "·"};
+  constexpr std::array<std::string_view, kMaxBuckets + 1> kShades{"█", "▓", "▒", "░", "▁"};
   if (slices.largest.size() > kMaxBuckets + 1) {
     Slice rest{.name = Counted(slices.largest.size() - kMaxBuckets, "other")};
     for (std::size_t i = kMaxBuckets; i < slices.largest.size(); ++i) {
@@ -115,9 +98,9 @@ std::string SlicesText(Slices slices, std::size_t width) {
     slices.largest.resize(kMaxBuckets);
     slices.largest.push_back(std::move(rest));
   }
-  const std::size_t cells = std::min(kMaxBar, width - kIndent);
+  const std::size_t cells = BarWidth(width);
   std::string bar;
-  std::vector<std::string> legend;
+  std::string legend;
   std::int64_t before = 0;
   for (std::size_t i = 0; i < slices.largest.size(); ++i) {
     const Slice& slice = slices.largest[i];
@@ -130,10 +113,11 @@ std::string SlicesText(Slices slices, std::size_t width) {
       bar += kShades[i];
     }
     before = until;
-    legend.push_back(fmt::format("{} {} {} {:.1f}%", kShades[i], EscapeText(slice.name),
-                                 FormatSize(slice.bytes), 100 * Ratio(slice.bytes, slices.total)));
+    legend +=
+        fmt::format("{}{} {} {} {:.1f}%", i == 0 ? "" : " · ", kShades[i], EscapeText(slice.name),
+                    FormatSize(slice.bytes), 100 * Ratio(slice.bytes, slices.total));
   }
-  return Labelled("GOES TO", {bar}, "", width) + Labelled("", legend, "  ", width);
+  return Labelled("GOES TO", bar, width) + Labelled("", legend, width);
 }
 
 // --- over time ---
@@ -173,9 +157,7 @@ std::string SeriesText(const Series& series, std::size_t width) {
   const auto most = *std::max_element(series.live.begin(), series.live.end());
   const std::string scale = fmt::format("0 to {} live{}", FormatSize(most),
                                         series.devices > 1 ? ", the device that holds most" : "");
-  return Labelled("OVER TIME",
-                  {Sparkline(series.live, std::min(kMaxBar, width - kIndent), 0), scale}, "  ",
-                  width);
+  return Labelled("OVER TIME", Sparkline(series.live, BarWidth(width), 0) + " · " + scale, width);
 }
 
 // -n is an option of the command that printed it.
@@ -241,18 +223,20 @@ class OverviewCommand final : public Command {
     auto form = Choose("--format", form_text_, kForms);
     MEMTOOL_TRY(form);
     form_ = *form;
+    auto given = input_.GivenNames();
+    MEMTOOL_TRY(given);
     auto names = input_.Names(streams);
-    MEMTOOL_TRY(names);
-    if (words_.empty()) {
+    if (words_.empty() && names) {
       words_ = *names;  // the default input
     }
-    for (const std::string& name : *names) {
+    for (const std::string& name : names ? *names : *given) {
       inputs_.push_back({.path = name, .format = {}, .moment = "oom-or-peak"});
     }
-    width_ = streams.out.TerminalWidth() == 0 ? kUsualWidth : streams.out.TerminalWidth();
+    width_ = streams.out.TerminalWidth();
     Asker asker(words_, streams.out.TerminalWidth());
-    const auto screen =
-        names->size() == 1 ? OfOne(names->front(), asker) : OfSeveral(*names, asker);
+    auto screen = !names               ? OfFolder(std::move(names.error()), asker)
+                  : names->size() == 1 ? OfOne(names->front(), asker)
+                                       : OfSeveral(*names, asker);
     if (const Reply* stopped = asker.stopped()) {
       streams.error = stopped->error;
       streams.err.WriteBytes(stopped->notes);  // what commands printed went through their sinks
@@ -300,8 +284,16 @@ class OverviewCommand final : public Command {
     const ErrorCode code = top.error->code;
     if (code == ErrorCode::kUnsupported || code == ErrorCode::kUnknownFormat) {
       Reply oom = Ask(asker, {"oom"});
-      if (oom.ok() && !oom.text.starts_with("NO OUT-OF-MEMORY MESSAGE")) {
+      if (oom.ok() && oom.FirstLine().find("NO OUT-OF-MEMORY MESSAGE") == std::string::npos) {
         return ScreenOf(oom, "oom", {});
+      }
+      // Or what nvidia-smi and its like say.
+      const Reply account = Ask(asker, {"account"});
+      if (account.ok()) {
+        return ScreenOf(account, "account", {});
+      }
+      if (account.error && account.error->code == ErrorCode::kUsage) {
+        return tl::unexpected(*account.error);  // which of its rows is meant
       }
     }
     return tl::unexpected(*std::move(top.error));
@@ -340,40 +332,59 @@ class OverviewCommand final : public Command {
         text += SlicesText(std::move(slices), width_);
       }
     }
-    const bool plan = recording.metadata.origin.kind == RecordingKind::kProgram;
-    const bool history = CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;
-    if (history && !plan) {
+    if (HasRun(recording)) {
       Series series;
       AskData(asker, {"timeline", "--points", std::to_string(kMaxBar)},
               [&series](const AnswerView& answer, std::size_t) { TakeSeries(answer, series); });
       if (!series.live.empty()) {
         text += SeriesText(series, width_);
       }
-      const Reply leaks = Ask(asker, {"leaks", "-n", "1"});
+      const Reply leaks = AskUnwrapped(asker, {"leaks", "-n", "1", "--color", "never"});
       if (leaks.ok()) {
-        const std::string line = leaks.FirstLine();
-        found.grows = line.starts_with("GROWING");
-        text += Labelled("GROWTH", WordsOf(line), " ", width_);
+        constexpr std::string_view kTrend = "GROWING: ";
+        std::string line = leaks.FirstLine();
+        found.grows = line.starts_with(kTrend);
+        line.erase(0, found.grows ? kTrend.size() : 0);
+        text += Labelled("GROWTH", line, width_);
       }
     }
-    std::vector<std::string> blind;
+    std::string blind;
     for (const BlindSpot& spot : recording.blind_spots) {
-      blind.push_back(EscapeText(spot.what));
+      blind += (blind.empty() ? "" : " · ") + EscapeText(spot.what);
     }
     if (!blind.empty()) {
-      text += Labelled("NOT SEEN", blind, " · ", width_);
+      text += Labelled("NOT SEEN", blind, width_);
     }
     return text;
   }
 
   // --- several inputs ---
 
-  Result<Screen> OfSeveral(const std::vector<std::string>& names, Asker& asker) {
-    std::vector<std::string> question{"leaks", "-n", std::string(kRows)};
+  // A folder that is no run of a profiler may be that of a job's ranks.
+  Result<Screen> OfFolder(Error error, Asker& asker) {
+    const Reply ranks = error.code == ErrorCode::kIo ? Ask(asker, {"ranks"}) : Reply{};
+    const bool none = ranks.text.empty() || ranks.text.starts_with("0 ranks");
+    return none || ranks.error ? Result<Screen>(tl::unexpected(std::move(error)))
+                               : ScreenOf(ranks, "ranks", AfterRanks());
+  }
+
+  [[nodiscard]] std::vector<NextStep> AfterRanks() const {
+    return {{"memtool ranks --all " + Files(), "a row for each rank"},
+            {"memtool index " + Files() + " > job.jsonl", "for more answers about the same ranks"}};
+  }
+
+  // As a shell takes them.
+  [[nodiscard]] std::string Files() const {
     std::string files;
     for (const std::string& word : words_) {
       files += (files.empty() ? "" : " ") + ShellName(word);
     }
+    return files;
+  }
+
+  Result<Screen> OfSeveral(const std::vector<std::string>& names, Asker& asker) {
+    std::vector<std::string> question{"leaks", "-n", std::string(kRows)};
+    const std::string files = Files();
     std::vector<NextStep> next{{"memtool leaks " + files, "which rows grow, file by file"},
                                {"memtool top " + files, "what they hold together"}};
     if (AreDumped(names)) {
@@ -381,8 +392,7 @@ class OverviewCommand final : public Command {
       next = {{"memtool account " + files, "the program that needs most, part by part"}};
     } else if (!NamesOfProcesses(names).front().empty()) {
       question = {"ranks"};
-      next = {{"memtool ranks -n 0 " + files, "a row for each rank"},
-              {"memtool top " + files, "what they hold together"}};
+      next = AfterRanks();
     } else if (names.size() == 2) {
       question = {"diff", "-n", std::string(kRows)};
       next.front() = {"memtool diff " + files, "all rows that changed"};
@@ -402,10 +412,19 @@ class OverviewCommand final : public Command {
 
   // For JSON the answer is kept as data besides.
   Reply Ask(Asker& asker, const std::vector<std::string>& words) {
+    KeepData(asker, words);
+    return asker.Ask(words);
+  }
+
+  Reply AskUnwrapped(Asker& asker, const std::vector<std::string>& words) {
+    KeepData(asker, words);
+    return asker.AskUnwrapped(words);
+  }
+
+  void KeepData(Asker& asker, const std::vector<std::string>& words) {
     if (form_ == Form::kJson) {
       AskData(asker, words, {});
     }
-    return asker.Ask(words);
   }
 
   void AskData(Asker& asker, std::vector<std::string> words, const Asker::TakeAnswer& take) {
@@ -432,7 +451,8 @@ class OverviewCommand final : public Command {
   // What a command shows stands beside it, as a shell's comment, where the terminal has room for
   // it; one below the other, where it has room for all.
   [[nodiscard]] std::string NextText(const std::vector<NextStep>& next) const {
-    const std::size_t room = width_ - std::min(width_, kIndent + 4);  // "  # "
+    const std::size_t beside = kIndent + 4;  // "  # "
+    const std::size_t room = width_ == 0 ? SIZE_MAX : width_ - std::min(width_, beside);
     std::size_t wide = 0;
     std::size_t longest = 0;
     for (const NextStep& step : next) {
@@ -466,7 +486,7 @@ class OverviewCommand final : public Command {
   std::string form_text_ = "text";
   Form form_ = Form::kText;
   std::vector<std::string> words_;
-  std::size_t width_ = kUsualWidth;
+  std::size_t width_ = 0;  // of the terminal, 0 = none
   std::vector<InputNote> inputs_;
   Value::Object answers_;  // by question
 };

@@ -419,9 +419,8 @@ std::vector<std::string> RanksFoot(const RanksAnswer& answer) {
 }
 
 void TabulateClasses(const RanksAnswer& answer, TextTable& table) {
-  const bool alike =
-      std::all_of(answer.classes.begin(), answer.classes.end(),
-                  [](const RankClassFacts& one) { return one.least == one.most; });
+  const bool alike = std::all_of(answer.classes.begin(), answer.classes.end(),
+                                 [](const RankClassFacts& one) { return one.least == one.most; });
   table.columns = {{.title = "CLASS", .left = true},
                    {.title = "RANKS", .left = true, .shrink = true},
                    {.title = alike ? "PEAK" : "MEDIAN PEAK"},

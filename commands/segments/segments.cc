@@ -236,10 +236,10 @@ class SegmentsCommand final : public RowsCommand {
       head.push_back(PrivatePoolText(t.gives));
     }
     if (t.pinned > 0) {
-      head.push_back(
-          fmt::format("{} of live blocks keep {} from being released, in {} large segment{}; held by {}",
-                      FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned),
-                      PluralS(t.pinned), PinnedByText()));
+      head.push_back(fmt::format(
+          "{} of live blocks keep {} from being released, in {} large segment{}; held by {}",
+          FormatSize(t.pins), FormatSize(t.pinned_bytes), FormatCount(t.pinned), PluralS(t.pinned),
+          PinnedByText()));
     }
     return head;
   }

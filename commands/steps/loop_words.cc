@@ -103,10 +103,10 @@ std::vector<std::string> LoopLines(std::span<const ProgramLoop> loops,
     std::string where = "from event " + FormatCount(found->begin);
     where += found->step < step_names.size() ? " of step " + step_names[found->step] : "";
     where += count > 1 ? fmt::format(", {} more", CountText(count - 1)) : "";
-    lines.push_back(
-        fmt::format("  {:<{}}  {:>{}} {:<{}} × {:>{}} allocated, {:>{}} kept · {:>{}} allocations, {}",
-                    phase, widths[0], times, widths[1], what, widths[2], allocated, widths[4], kept,
-                    widths[3], period, widths[5], where));
+    lines.push_back(fmt::format(
+        "  {:<{}}  {:>{}} {:<{}} × {:>{}} allocated, {:>{}} kept · {:>{}} allocations, {}", phase,
+        widths[0], times, widths[1], what, widths[2], allocated, widths[4], kept, widths[3], period,
+        widths[5], where));
   }
   return lines;
 }

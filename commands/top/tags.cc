@@ -31,13 +31,10 @@ class TagsCommand final : public RowsCommand {
  private:
   Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
     input_reader.WatchCounts();
-    const std::vector<std::string> processes = NamesOfProcesses(names);
+    const ProcessNames processes(names);
     TagsMaker maker;
     MEMTOOL_TRY(ForEachInput(input_reader, names, [&](const Selection& selection) {
-      const auto at = std::find(names.begin(), names.end(), selection.name()) - names.begin();
-      maker.Add(selection, static_cast<std::size_t>(at) < names.size()
-                               ? processes[static_cast<std::size_t>(at)]
-                               : std::string_view());
+      maker.Add(selection, processes.Of(selection.name()));
     }));
     answer_ = std::move(maker).Make();
     answer_.head = input_reader.Head("tags");

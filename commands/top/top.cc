@@ -13,6 +13,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "output/tabulate.h"
+#include "ranks/names/process_names.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 
@@ -60,8 +61,12 @@ class TopCommand final : public RowsCommand {
       return Several(std::move(query), input_reader, names);
     }
     TopMaker maker(std::move(query));
-    MEMTOOL_TRY(ForEachInput(input_reader, names,
-                             [&](Selection selection) { maker.Add(std::move(selection)); }));
+    // What is compared goes by the names that it has in both.
+    const ProcessNames processes(bases_.empty() ? names : std::vector<std::string>());
+    MEMTOOL_TRY(ForEachInput(input_reader, names, [&](Selection selection) {
+      const std::string_view process = processes.Of(selection.name());
+      maker.Add(std::move(selection), process);
+    }));
     if (!bases_.empty()) {
       first_base_ = input_reader.notes().size();
       MEMTOOL_TRY(ForEachInput(input_reader, bases_,

@@ -120,9 +120,9 @@ std::string LimitedAnswer(const WhatifRow& best, const WhatifRow& own, std::int6
     const bool shortage = own.live_peak > limit;
     return fmt::format(
         "no setting passes on {}: {}", on,
-        shortage
-            ? fmt::format("{} are live at once: fragmentation is not the cause", FormatSize(own.live_peak))
-            : fmt::format("with {} it {}", SettingText(best), FailureText(best, false)));
+        shortage ? fmt::format("{} are live at once: fragmentation is not the cause",
+                               FormatSize(own.live_peak))
+                 : fmt::format("with {} it {}", SettingText(best), FailureText(best, false)));
   }
   const std::string passes = best.oom_unsure ? "may pass" : IsPlural(best) ? "pass" : "passes";
   std::string text =
@@ -267,7 +267,8 @@ std::vector<std::string> MakeNotes(const WhatifAnswer& answer) {
   }
   if (any([](const WhatifRow& row) { return !row.own && !row.setting.empty(); })) {
     notes.emplace_back(
-        "other settings are modelled after PyTorch's source; this recording does not validate them");
+        "other settings are modelled after PyTorch's source; this recording does not validate "
+        "them");
   }
   if (any([](const WhatifRow& row) { return row.grows; })) {
     notes.emplace_back(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "memtool/profile/base/abridge.h"
@@ -11,10 +12,15 @@
 namespace memtool::commands {
 
 std::string ShellName(std::string_view path) {
-  const bool plain = path.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                         "._-+=:,@%/") == std::string_view::npos;
-  return std::string(plain && !path.empty() ? path : "FILE");
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+=:,@%/";
+  const bool shown = std::all_of(path.begin(), path.end(),
+                                 [](char c) { return c >= ' ' && c <= '~' && c != '\''; });
+  if (path.empty() || !shown) {
+    return "FILE";
+  }
+  return path.find_first_not_of(kPlain) == std::string_view::npos ? std::string(path)
+                                                                  : fmt::format("'{}'", path);
 }
 
 std::string TimeSpanText(std::int64_t nanos) {

@@ -25,8 +25,8 @@ std::string Counted(std::integral auto count, std::string_view noun) {
 // "leak.py:13", or empty where there is no file; with other lines "leak.py:13 and 2 more".
 std::string PlaceText(std::string_view file, std::int64_t line, std::int64_t more_lines = 0);
 
-// A path for the shell lines in advice; "FILE" where it needs quotes, which are the shell's
-// business.
+// A path for the shell lines in advice: in quotes where it needs them; "FILE" where that is not
+// enough (bytes that are not shown, quotes in it).
 std::string ShellName(std::string_view path);
 
 // A span of time in nanoseconds: "250 ms", "90 s", "12.5 min", "3.0 h", "2.5 days".

@@ -63,4 +63,10 @@ std::vector<std::string> NamesOfProcesses(const std::vector<std::string>& paths)
   return names;
 }
 
+std::string_view ProcessNames::Of(std::string_view path) const {
+  const auto at = std::find(paths_.begin(), paths_.end(), path) - paths_.begin();
+  return static_cast<std::size_t>(at) < names_.size() ? names_[static_cast<std::size_t>(at)]
+                                                      : std::string_view();
+}
+
 }  // namespace memtool::commands

@@ -105,8 +105,7 @@ Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const Repo
     const bool pods = std::all_of(rows.begin(), rows.end(), [](const DeviceReading* reading) {
       return !reading->pod.empty();
     });
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{}: {} rows match", report.display, rows.size()),
+    return Fail(ErrorCode::kUsage, fmt::format("{}: {} rows match", report.display, rows.size()),
                 pods ? "choose with --gpu and the name of a pod: " + ToList(rows)
                      : fmt::format("choose with --{}: {}{}", choice.pid ? "gpu" : "pid or --gpu",
                                    ToList(rows), pids));

@@ -7,7 +7,7 @@ namespace memtool {
 
 void TagsMaker::Add(const Selection& selection, std::string_view process) {
   head_.Add(selection);
-  table_.Add(MakeInput(selection), process);
+  table_.Add(MakeInput(selection, process));
 }
 
 TagsAnswer TagsMaker::Make() && {

@@ -13,9 +13,9 @@ namespace memtool {
 
 TopMaker::TopMaker(TopQuery query) : query_(std::move(query)), table_(query_.by, space_) {}
 
-void TopMaker::Add(Selection selection) {
+void TopMaker::Add(Selection selection, std::string_view process) {
   head_.Add(selection);
-  table_.Add(MakeInput(selection));
+  table_.Add(MakeInput(selection, process));
   if (selection.history() != nullptr && selection.moment().kind == MomentSpec::Kind::kPeak &&
       ExtentOf(selection.source()) == Extent::kWhole && query_.by.kind == By::Kind::kFrame) {
     histories_.push_back(std::move(selection));  // for what rows are worth at the peak

@@ -83,12 +83,13 @@ Result<By> ParseBy(std::string_view text) {
               "one of " + names + "annotation, label:KEY");
 }
 
-Input MakeInput(const Selection& selection) {
+Input MakeInput(const Selection& selection, std::string_view process) {
   return {.view = &selection.view(),
           .sums = &selection.sums(),
           .choice = &selection.choice(),
           .name = selection.name(),
-          .scale = selection.scale()};
+          .scale = selection.scale(),
+          .process = process};
 }
 
 Tabulator::Tabulator(By by, NodeSpace& space)
@@ -196,7 +197,10 @@ void Tabulator::AddSamples(const Input& input) {
         sum.bytes, input.scale == 1.0 ? sample.value : Scaled(sample.value, input.scale));
   });
   for (const auto& [key, sum] : sums) {
-    AddKeyed(KeyText(view.recording(), key), key, sum.bytes, sum.unknown);
+    const std::string text = KeyText(view.recording(), key);
+    // The device of one process is not that of another, though it has its name.
+    AddKeyed(by_.kind == By::Kind::kLabel ? TextOfProcess(by_.label, text, input.process) : text,
+             key, sum.bytes, sum.unknown);
   }
 }
 

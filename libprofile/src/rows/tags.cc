@@ -19,7 +19,7 @@ void TagTable::Sum::Add(const Sum& other) {
   unknown = SaturatingAdd(unknown, other.unknown);
 }
 
-void TagTable::Add(const Input& input, std::string_view process) {
+void TagTable::Add(const Input& input) {
   const View& view = *input.view;
   const Recording& recording = view.recording();
   const std::vector<char> kept = SelectedStacks(view, *input.sums);
@@ -35,9 +35,10 @@ void TagTable::Add(const Input& input, std::string_view process) {
     if (label.numeric) {
       return texts_.Intern(NumberText(recording, label));
     }
-    const bool device = !process.empty() && recording.Text(label.key) == "device";
-    return device ? texts_.Intern(TextOfProcess("device", recording.Text(label.text), process))
-                  : known(label.text);
+    const bool device = !input.process.empty() && recording.Text(label.key) == "device";
+    return device
+               ? texts_.Intern(TextOfProcess("device", recording.Text(label.text), input.process))
+               : known(label.text);
   };
   for (std::uint32_t set = 0; set < by_set.size(); ++set) {
     total_ = SaturatingAdd(total_, by_set[set].bytes);

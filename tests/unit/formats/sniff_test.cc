@@ -98,8 +98,7 @@ TEST(RecognizeUnread, TakesNoTextForXla) {
   using namespace std::string_view_literals;
   const char* const xla = "an XLA trace or HLO module";
   EXPECT_EQ(WhatIs("\nstep jit_fwd done\nall good\n"), "unrecognised text");
-  EXPECT_EQ(WhatIs("\n\x1b[31mTraceback\x1b[0m in jit_step, /device:GPU:0\n"),
-            "unrecognised text");
+  EXPECT_EQ(WhatIs("\n\x1b[31mTraceback\x1b[0m in jit_step, /device:GPU:0\n"), "unrecognised text");
   EXPECT_EQ(WhatIs("\x0a\x10\x12\x0ejit_train_step\x12\x02\x08\x01"sv), xla);
   // A field that goes on behind the head.
   EXPECT_EQ(WhatIs("\x0a\xff\xff\x03\x12\x0djit_train_step"sv), xla);

@@ -89,7 +89,8 @@ AnswerView MakeView(const TopAnswer& answer);
 class TopMaker {
  public:
   explicit TopMaker(TopQuery query);
-  void Add(Selection selection);
+  // `process`: see Input.
+  void Add(Selection selection, std::string_view process = {});
   // What is subtracted, after all inputs.
   void AddBase(const Selection& selection);
   TopAnswer Make() &&;

@@ -112,8 +112,7 @@ class BucketTable {
   [[nodiscard]] std::vector<std::pair<Key, BucketSum>> Sorted() const;
   Result<void> RefuseAmbiguous(const std::vector<std::uint32_t>& words,
                                std::string_view entry) const;
-  void Note(KeywordMatches& matches, const SampleValue& sample, Key key,
-            const BucketSum& sum);
+  void Note(KeywordMatches& matches, const SampleValue& sample, Key key, const BucketSum& sum);
   BucketSum& GetSum(Key key);
   void AddSamples(const Input& input);
   class InputRows;

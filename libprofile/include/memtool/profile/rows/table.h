@@ -50,11 +50,12 @@ struct Input {
   const View* view = nullptr;
   const StackSums* sums = nullptr;
   const ValueChoice* choice = nullptr;
-  std::string_view name;  // as the user gave it
-  double scale = 1.0;     // what the sums were scaled by
+  std::string_view name;       // as the user gave it
+  double scale = 1.0;          // what the sums were scaled by
+  std::string_view process{};  // that wrote it, where several did (TextOfProcess)
 };
 
-Input MakeInput(const Selection& selection);
+Input MakeInput(const Selection& selection, std::string_view process = {});
 
 enum class SortBy : std::uint8_t { kFlat, kCum };
 

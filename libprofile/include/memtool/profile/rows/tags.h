@@ -22,8 +22,7 @@ struct TagRow {
 
 class TagTable {
  public:
-  // `process`: see TextOfProcess.
-  void Add(const Input& input, std::string_view process = {});
+  void Add(const Input& input);
   // By key, then by |bytes| descending, then by value.
   [[nodiscard]] std::vector<TagRow> Rows() const;
   [[nodiscard]] std::int64_t total() const { return total_; }
