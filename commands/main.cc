@@ -8,14 +8,15 @@
 #include "base/command.h"
 #include "base/memory_bound.h"
 #include "output/temporary_file.h"
+#include "output/terminal/pager.h"
 
 namespace {
 
 int Main(int argc, char** argv) {
   memtool::commands::OwnProcess();
   memtool::commands::SurviveFileSizeLimit();
-  memtool::commands::FdSink out(STDOUT_FILENO);
   memtool::commands::FdSink err(STDERR_FILENO);
+  memtool::commands::PagedOutput out(STDOUT_FILENO);  // closed first: notes come below a pager
   memtool::commands::Streams streams{out, err};
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return memtool::commands::RunMain(args, streams);

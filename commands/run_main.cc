@@ -6,6 +6,7 @@
 #include <boost/program_options/parsers.hpp>
 #include <boost/program_options/variables_map.hpp>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <typeinfo>
 
@@ -14,6 +15,7 @@
 #include "help/fit_help.h"
 #include "help/help.h"
 #include "memtool/profile/base/sizes.h"
+#include "options/default_input.h"
 #include "output/escape.h"
 #include "output/whole_file.h"
 #include "words/nearest.h"
@@ -145,17 +147,31 @@ int Finished(Streams& streams) {
   return flushed ? static_cast<int>(ExitCode::kOk) : Report(flushed.error(), streams);
 }
 
+enum class Help : std::uint8_t { kShort, kAll };
+
+std::optional<Help> HelpAsked(const std::vector<std::string>& args) {
+  // What follows "--" is not ours: `memtool run -- python --help`.
+  const auto end = std::find(args.begin(), args.end(), "--");
+  for (auto arg = args.begin(); arg != end; ++arg) {
+    if (*arg == "-h") {
+      return Help::kShort;
+    }
+    if (*arg == "--help" || *arg == "-help") {
+      return Help::kAll;
+    }
+  }
+  return std::nullopt;
+}
+
 int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
   const std::unique_ptr<Command> command = entry.make();
   po::options_description options;
   command->Declare(options);
-  // What follows "--" is not ours: `memtool run -- python --help`.
-  const bool help = std::any_of(
-      args.begin(), std::find(args.begin(), args.end(), "--"),
-      [](const std::string& arg) { return arg == "--help" || arg == "-help" || arg == "-h"; });
-  if (help) {
-    streams.out.Write(VisibleText::Lines(
-        FitHelp(CommandHelp(entry, *command, options), streams.out.TerminalWidth())));
+  if (const auto help = HelpAsked(args)) {
+    const std::string text = *help == Help::kShort && command->line() != Command::Line::kOneDash
+                                 ? ShortHelp(entry, *command, options)
+                                 : CommandHelp(entry, *command, options);
+    streams.out.Write(VisibleText::Lines(FitHelp(text, streams.out.TerminalWidth())));
     return Finished(streams);
   }
   auto parsed = command->ParseRaw(args);
@@ -219,8 +235,15 @@ void Warn(Streams& streams, std::string_view message) {
 
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
+    const CommandEntry* overview = FindCommand("overview");
+    if (args.empty() && overview != nullptr) {
+      if (auto name = DefaultInput(streams)) {
+        return RunEntry(*overview, {*std::move(name)}, streams);
+      }
+    }
     if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-      streams.out.Write(VisibleText::Lines(FitHelp(Overview(), streams.out.TerminalWidth())));
+      const bool all = !args.empty() && args[0] == "--help";
+      streams.out.Write(VisibleText::Lines(FitHelp(Overview(all), streams.out.TerminalWidth())));
       return Finished(streams);
     }
     if (args[0] == "--version" || args[0] == "-V") {
@@ -228,7 +251,6 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
       return Finished(streams);
     }
     const CommandEntry* entry = FindCommand(args[0]);
-    const CommandEntry* overview = FindCommand("overview");
     if (entry == nullptr && overview != nullptr && NamesInput(args)) {
       return RunEntry(*overview, {args.begin(), args.end()}, streams);
     }
@@ -255,7 +277,7 @@ int RunMain(std::span<const std::string> args, Streams& streams) {
     const std::uint64_t bound = MemoryBound();
     Warn(streams, bound == 0
                       ? "needs more memory than this machine has"
-                      : fmt::format("the answer needs more memory than {} (--limit memory=SIZE)",
+                      : fmt::format("the answer needs more memory than {} (--max memory=SIZE)",
                                     FormatSize(static_cast<std::int64_t>(bound))));
     (void)streams.err.Flush();
     return static_cast<int>(ExitCode::kInput);

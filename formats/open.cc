@@ -241,7 +241,7 @@ auto Guarded(const std::string& name, const Function& read) -> decltype(read()) 
     return Fail(WithInput(Error{.code = ErrorCode::kLimit,
                                 .input = {},
                                 .message = "needs more memory than there is",
-                                .hint = "--limit memory=SIZE, see memtool help limits"},
+                                .hint = "--max memory=SIZE, see memtool help limits"},
                           name));
   }
 }

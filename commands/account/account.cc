@@ -55,7 +55,8 @@ class AccountCommand final : public RowsCommand {
                 "memtool account snapshot.pickle --expected-sum @smi.csv --pid 4242\n"
                 "memtool account snapshot.pickle smi.csv --capacity 80GiB\n"
                 "memtool account snapshot.pickle train.mtcap smi.csv\n"
-                "memtool account memory_stats.json --capacity 24GiB --expected-sum 20GiB"};
+                "memtool account memory_stats.json --capacity 24GiB --expected-sum 20GiB",
+            .often = "expected-sum capacity"};
   }
 
  private:

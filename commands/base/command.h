@@ -32,6 +32,8 @@ void Warn(Streams& streams, std::string_view message);
 struct Doc {
   std::string_view usage;     // "[options] [FILE...]"
   std::string_view examples;  // one command per line
+  // What people use most of its options, before those that all commands share: "conf card".
+  std::string_view often = {};
 };
 
 namespace po = boost::program_options;

@@ -38,7 +38,8 @@ class BucketsCommand final : public RowsCommand {
                 "memtool buckets snapshot.pickle\n"
                 "memtool buckets --keywords layers.yaml --entries 5 gpu_memory_profile.csv\n"
                 "memtool buckets --keywords layers.yaml --explain Others memory.log\n"
-                "memtool buckets --print-keywords builtin:mxnet > SETME.yaml"};
+                "memtool buckets --print-keywords builtin:mxnet > SETME.yaml",
+            .often = "keywords expected-sum explain plot"};
   }
 
  private:

@@ -60,7 +60,8 @@ class CheckCommand final : public Command {
             "memtool check --baseline memory.json snapshot.pickle\n"
             "memtool check --baseline memory.json --max-growth 64MiB --junit memory.xml *.pickle\n"
             "memtool check --baseline memory.json --summary \"$GITHUB_STEP_SUMMARY\" "
-            "--annotations snapshot.pickle"};
+            "--annotations snapshot.pickle",
+        .often = "budget baseline max-growth write-baseline"};
   }
 
   void Declare(po::options_description& options) override {

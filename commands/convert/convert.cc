@@ -118,7 +118,8 @@ class ConvertCommand : public Command {
       return {.usage = "[options] FILE...",
               .examples =
                   "memtool merge -o all.pb.gz rank*.prof\n"
-                  "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof"};
+                  "memtool merge --diff-base memory1.prof -o grown.pb.gz memory9.prof",
+              .often = "output diff-base"};
     }
     return {.usage = "--to FORMAT [options] [FILE...]",
             .examples =
@@ -127,7 +128,8 @@ class ConvertCommand : public Command {
                 "memtool convert --to pprof -o all.pb.gz rank*.prof\n"
                 "memtool convert --to perfetto -o snapshot.pftrace snapshot.pickle\n"
                 "memtool convert --to sqlite -o snapshot.sqlite snapshot.pickle\n"
-                "memtool convert --to memtool -o snapshot.memtool snapshot.pickle"};
+                "memtool convert --to memtool -o snapshot.memtool snapshot.pickle",
+            .often = "to output"};
   }
 
   void Declare(po::options_description& options) override {

@@ -29,7 +29,8 @@ class CutCommand final : public Command {
             .examples =
                 "memtool cut --from 120000 --to 125000 -o small.pickle snapshot.pickle\n"
                 "memtool cut --from step:3 --to step:4 --device 0 -o step.pickle snapshot.pickle\n"
-                "memtool cut --redact -o report.pickle snapshot.pickle"};
+                "memtool cut --redact -o report.pickle snapshot.pickle",
+            .often = "from to redact output"};
   }
 
   void Declare(po::options_description& options) override {

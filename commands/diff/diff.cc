@@ -61,7 +61,8 @@ class DiffCommand final : public RowsCommand {
                 "memtool diff --base-at start --at peak snapshot.pickle\n"
                 "memtool diff --align yesterday.pickle today.pickle\n"
                 "memtool diff --align yesterday/ today/\n"
-                "memtool diff --fail-on-growth 5% base.prof new.prof"};
+                "memtool diff --fail-on-growth 5% base.prof new.prof",
+            .often = "diff-base by align"};
   }
 
  private:

@@ -32,7 +32,8 @@ class EventsCommand final : public Command {
                 "memtool events --size 1GiB: --action alloc snapshot.pickle\n"
                 "memtool events --id b7f064c000000_0 --stacks snapshot.pickle\n"
                 "memtool events --summary --by line snapshot.pickle\n"
-                "memtool events --format csv snapshot.pickle > events.csv"};
+                "memtool events --format csv snapshot.pickle > events.csv",
+            .often = "summary from to size action"};
   }
 
   void Declare(po::options_description& options) override {

@@ -15,6 +15,7 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/rows/table.h"
+#include "next/next.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "output/whole_file.h"
@@ -47,7 +48,8 @@ class FlameCommand final : public Command {
                 "memtool flame memory9.prof\n"
                 "memtool flame -o flame.svg memory9.prof\n"
                 "memtool flame --diff-base memory1.prof -o growth.svg memory9.prof\n"
-                "memtool flame --at peak --format folded snapshot.pickle"};
+                "memtool flame --at peak --format folded snapshot.pickle",
+            .often = "output up diff-base"};
   }
 
   void Declare(po::options_description& options) override {
@@ -67,6 +69,7 @@ class FlameCommand final : public Command {
     add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
         "text, svg, folded, json, jsonl or csv (default: by the ending of FILE, else text)");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
+    add("quiet,q", po::bool_switch(&quiet_), "do not name commands to go on with");
     options.add(group);
   }
 
@@ -168,8 +171,13 @@ class FlameCommand final : public Command {
         .width = Width(streams),
         .color = UsesColor(streams)};
     return format_ == FlameFormat::kSvg    ? FlameSvg(answer_, style)
-           : format_ == FlameFormat::kText ? FlameText(answer_, style).str()
+           : format_ == FlameFormat::kText ? FlameText(answer_, style).str() + Next(streams)
                                            : FlameFolded(answer_);
+  }
+
+  [[nodiscard]] std::string Next(const Streams& streams) const {
+    const bool named = streams.names_next && !quiet_;
+    return named ? NextText(NextSteps(MakeView(answer_), streams.facts.get()), Width(streams)) : "";
   }
 
   Result<void> WriteData(Streams& streams) const {
@@ -235,6 +243,7 @@ class FlameCommand final : public Command {
   std::string format_text_;
   FlameFormat format_ = FlameFormat::kSvg;
   std::string output_ = "-";
+  bool quiet_ = false;
   FlameQuery query_;
   FlameAnswer answer_;
 };

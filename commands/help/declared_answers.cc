@@ -27,7 +27,7 @@
 #include "memtool/profile/answers/traces.h"
 #include "memtool/profile/answers/tree.h"
 #include "memtool/profile/answers/whatif.h"
-#include "overview/next.h"
+#include "next/next.h"
 
 namespace memtool::commands {
 
@@ -428,6 +428,20 @@ std::string ColumnsText(std::string_view command) {
     }
   }
   return text;
+}
+
+std::string ColumnLegend(std::string_view command) {
+  const std::vector<DeclaredAnswer> answers = DeclaredAnswers();
+  const auto answer =
+      std::find_if(answers.begin(), answers.end(),
+                   [command](const DeclaredAnswer& one) { return one.command == command; });
+  std::string text;
+  if (answer != answers.end()) {
+    for (const FieldInfo& field : answer->fields) {
+      text += field.title.empty() ? "" : fmt::format("  {:<14}  {}\n", field.title, field.meaning);
+    }
+  }
+  return text.empty() ? text : "\nColumns:\n" + text;
 }
 
 }  // namespace memtool::commands

@@ -28,6 +28,8 @@ std::vector<DeclaredAnswer> DeclaredAnswers();
 // The columns and figures of a command's answers, one per line; of all commands for an empty name,
 // and empty for a command without any.
 std::string ColumnsText(std::string_view command);
+// What the titles of its first table mean; empty for a command without any.
+std::string ColumnLegend(std::string_view command);
 // The JSON Schema of an answer; empty for what is no answer.
 std::string SchemaText(std::string_view question);
 

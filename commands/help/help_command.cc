@@ -64,7 +64,7 @@ std::string FormatsText() {
 
 std::string LimitsText() {
   std::string text =
-      "What an input may cost. --limit NAME=VALUE changes it; values may have a unit (8GiB)\n\n";
+      "What an input may cost. --max NAME=VALUE changes it; values may have a unit (8GiB)\n\n";
   const formats::Limits defaults;
   for (const formats::LimitInfo& limit : formats::LimitList()) {
     const auto value = static_cast<std::int64_t>(defaults.*limit.value);
@@ -80,6 +80,15 @@ given. Past a limit, a command ends with exit code 3 and says which one it was.
 )";
 }
 
+// For scripts: a command per line, in the order of help.
+std::string CommandNames() {
+  std::string text;
+  for (const CommandEntry& entry : Commands()) {
+    text += fmt::format("{:<9} {}\n", entry.name, entry.summary);
+  }
+  return text;
+}
+
 // The answers that have a schema, one per line.
 std::string SchemaNames() {
   std::string names;
@@ -93,20 +102,22 @@ std::string SchemaNames() {
 
 // Empty for what is not a topic.
 std::string Topic(std::string_view name) {
-  return name == "recording" ? std::string(kRecording)
-         : name == "formats" ? FormatsText()
-         : name == "limits"  ? LimitsText()
-         : name == "columns" ? ColumnsText({})
-         : name == "schema"  ? SchemaNames()
-                             : std::string();
+  return name == "recording"  ? std::string(kRecording)
+         : name == "commands" ? CommandNames()
+         : name == "formats"  ? FormatsText()
+         : name == "limits"   ? LimitsText()
+         : name == "columns"  ? ColumnsText({})
+         : name == "schema"   ? SchemaNames()
+                              : std::string();
 }
 
 // `memtool help [COMMAND]`.
 class HelpCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.usage = "[COMMAND|recording|formats|limits|columns [COMMAND]|schema [ANSWER]]",
-            .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
+    return {
+        .usage = "[COMMAND|commands|recording|formats|limits|columns [COMMAND]|schema [ANSWER]]",
+        .examples = "memtool help\nmemtool help diff\nmemtool help recording"};
   }
   void Declare(po::options_description& options) override {
     auto add = options.add_options();
@@ -125,7 +136,7 @@ class HelpCommand final : public Command {
 #endif
     const unsigned width = streams.out.TerminalWidth();
     if (topics_.empty()) {
-      streams.out.Write(VisibleText::Lines(FitHelp(Overview(), width)));
+      streams.out.Write(VisibleText::Lines(FitHelp(Overview(true), width)));
       return ExitCode::kOk;
     }
     if (topics_.size() == 2 && (topics_[0] == "columns" || topics_[0] == "schema")) {
@@ -165,7 +176,7 @@ class HelpCommand final : public Command {
   }
 
   static KnownWords Topics() {
-    KnownWords known{.words = {"recording", "formats", "limits", "columns", "schema"}};
+    KnownWords known{.words = {"commands", "recording", "formats", "limits", "columns", "schema"}};
     for (const CommandEntry& entry : Commands()) {
       known.words.emplace_back(entry.name);
     }

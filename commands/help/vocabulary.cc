@@ -55,6 +55,9 @@ CommandWords WordsOfCommand(const CommandEntry& entry) {
   command->Declare(declared);
   words.arguments.files = words.line == Command::Line::kOneDash;
   for (const auto& one : declared.options()) {
+    if (one->description().empty()) {
+      continue;  // an older name
+    }
     words.options.push_back(WordsOfOption(*one));
     if (one->long_name() == "file") {
       words.arguments = words.options.back().known;

@@ -49,7 +49,8 @@ class LeaksCommand final : public RowsCommand {
                 "memtool leaks snapshot.pickle\n"
                 "memtool leaks --steps 20 --from event:5000 snapshot.pickle\n"
                 "memtool leaks --step-mark 'Optimizer.step#AdamW.step' snapshot.pickle\n"
-                "memtool leaks --format json memory*.prof | jq '.verdict[0]'"};
+                "memtool leaks --format json memory*.prof | jq '.verdict[0]'",
+            .often = "all order measure capacity"};
   }
 
  private:

@@ -53,7 +53,8 @@ class OomCommand final : public RowsCommand {
                 "memtool oom train.log\n"
                 "memtool oom snapshot.pickle\n"
                 "memtool oom rank*.log\n"
-                "python train.py 2>&1 | tee train.log | memtool oom"};
+                "python train.py 2>&1 | tee train.log | memtool oom",
+            .often = "message"};
   }
 
  private:
@@ -324,6 +325,7 @@ class OomCommand final : public RowsCommand {
     const bool log = answer.found && answer.found->message;
     return {.limit = output().limit(),
             .fold = output().format() == Format::kTable && !input().rows(),
+            .names_next = !output().quiet(),
             .source = log ? SourceText(answer) : InputsText(input_reader),
             .filters = view().Describe(),
             .moments = input_reader.moment_lines()};

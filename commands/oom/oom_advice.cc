@@ -151,7 +151,7 @@ std::string Layout(const OomAdvice& advice) {
 }
 
 // What the table of a program suggests.
-std::optional<OomSentence> OfTable(const OomAdvice& advice, std::string_view rest) {
+std::optional<OomSentence> OfTable(const OomAdvice& advice) {
   const double percent = 100 * advice.share.value_or(0);
   const std::string of_it = advice.share ? fmt::format(", {:.0f}% of it", percent) : std::string();
   switch (advice.kind) {
@@ -179,17 +179,13 @@ std::optional<OomSentence> OfTable(const OomAdvice& advice, std::string_view res
     case OomAdviceKind::kFragmentedLayout:
       return OomSentence{"NOTE", fmt::format("{} of the temporaries ({:.0f}%) is fragmentation",
                                              FormatSize(advice.bytes), percent)};
-    case OomAdviceKind::kLookAtTables:
-      return OomSentence{"NEXT", advice.buffers_listed
-                                     ? fmt::format("memtool top {0} · memtool tree {0}", rest)
-                                     : fmt::format("memtool segments {0} · memtool top {0}", rest)};
     default:
       return std::nullopt;
   }
 }
 
 // Memory that others hold, and where to look next.
-OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
+OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found) {
   switch (advice.kind) {
     case OomAdviceKind::kHeldOutside:
       return {"NOTE", Enough(advice, "of this process lies outside PyTorch's allocator")};
@@ -203,8 +199,6 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::strin
       return {"NOTE", Enough(advice, "is free in segments for blocks of another size")};
     case OomAdviceKind::kFreeLater:
       return {"NOTE", Enough(advice, "waits for a stream to give it up")};
-    case OomAdviceKind::kLookAtMoment:
-      return {"NEXT", fmt::format("memtool top {} · memtool segments {}", rest, rest)};
     case OomAdviceKind::kRecordFirst:
       return {"NEXT",
               fmt::format("call torch.{}.memory._record_memory_history() before the program "
@@ -224,10 +218,20 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found, std::strin
   }
 }
 
-}  // namespace
+// The commands that show more of the same input.
+std::vector<std::string_view> Commands(const OomAdvice& advice) {
+  if (advice.kind == OomAdviceKind::kLookAtMoment) {
+    return {"top", "segments"};
+  }
+  if (advice.kind == OomAdviceKind::kLookAtTables) {
+    return advice.buffers_listed ? std::vector<std::string_view>{"top", "tree"}
+                                 : std::vector<std::string_view>{"segments", "top"};
+  }
+  return {};
+}
 
-OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest) {
-  if (auto of_table = OfTable(advice, rest)) {
+OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
+  if (auto of_table = OfTable(advice)) {
     return *std::move(of_table);
   }
   switch (advice.kind) {
@@ -283,8 +287,22 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_
     case OomAdviceKind::kExpandableIsOn:
       return {"NOT", ExpandableIsOn(advice, found)};
     default:
-      return NoteOrNext(advice, found, rest);
+      return NoteOrNext(advice, found);
   }
+}
+
+}  // namespace
+
+std::vector<OomSentence> Sentences(const OomAdvice& advice, const OomCase& found,
+                                   std::string_view rest) {
+  std::vector<OomSentence> sentences;
+  for (const std::string_view command : Commands(advice)) {
+    sentences.push_back({"NEXT", fmt::format("memtool {} {}", command, rest)});
+  }
+  if (sentences.empty()) {
+    sentences.push_back(Sentence(advice, found));
+  }
+  return sentences;
 }
 
 }  // namespace memtool::commands

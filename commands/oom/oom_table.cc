@@ -28,7 +28,9 @@ Value MakeSentences(const OomAnswer& answer, std::string_view rest) {
       add(std::move(sentence));
     }
     for (const OomAdvice& advice : answer.advice) {
-      add(Sentence(advice, *answer.found, rest));
+      for (OomSentence& sentence : Sentences(advice, *answer.found, rest)) {
+        add(std::move(sentence));
+      }
     }
   } else if (answer.retries > 0) {
     add({"KNOWN", RetriesText(answer)});
@@ -80,7 +82,11 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
   }
   table.foot = Doubts(found);
   for (const OomAdvice& advice : answer.advice) {
-    table.foot.push_back(GetLine(Sentence(advice, found, rest)));
+    for (const OomSentence& sentence : Sentences(advice, found, rest)) {
+      if (style.names_next || sentence.word != "NEXT") {
+        table.foot.push_back(GetLine(sentence));
+      }
+    }
   }
   if (found.state) {
     AddNotes(answer, style, table.foot);

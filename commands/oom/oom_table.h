@@ -17,6 +17,7 @@ AnswerView ViewInWords(const OomAnswer& answer, std::string_view rest);
 struct OomTableStyle {
   std::size_t limit = 0;             // rows; 0 = all
   bool fold = false;                 // holders after the first few are one row
+  bool names_next = true;            // whether commands to go on with stand below it
   std::string source;                // where the figures come from
   std::string filters;               // in force; may be empty
   std::vector<std::string> moments;  // of a snapshot

@@ -28,6 +28,7 @@ namespace memtool::commands {
 namespace {
 
 constexpr std::size_t kMaxJobs = 4;
+constexpr const char* kHidden = "";  // what help and completions leave out
 
 // The lines of a list of inputs that are not empty.
 Result<std::vector<std::string>> SplitLines(const std::string& name) {
@@ -124,18 +125,21 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
       "read names of inputs from LIST, one per line; '-' is stdin");
   add("input-format", ToValue(&load_.format, FormatNames())->value_name("NAME"),
       "read as this format instead of by content");
-  if (with_rows) {
-    add("limit,n", ToValue(&limits_, LimitNames())->value_name("N"),
-        takes_card_limit_
-            ? "print N rows, 0 = all (default 20 in a table on stdout, else all); or a size with a "
-              "unit: what the card gives to the process; or NAME=VALUE: a reading limit, see "
-              "memtool help limits"
-            : "print N rows, 0 = all (default 20 in a table on stdout, else all); "
-              "or NAME=VALUE: a reading limit, see memtool help limits");
+  const std::string rows = "print N rows, 0 = all (default 20 in a table on stdout, else all)";
+  if (takes_process_limit_) {
+    add("rows,n", po::value(&rows_text_)->value_name("N"), rows.c_str());
+    add("process-limit", po::value(&process_limit_text_)->value_name("SIZE"),
+        "what the process may get of the device's memory");
+    add("limit", po::value(&limits_), kHidden);
+  } else if (with_rows) {
+    add("limit,n", po::value(&limits_)->value_name("N"), rows.c_str());
   } else {
-    add("limit", ToValue(&limits_, LimitNames())->value_name("NAME=VALUE"),
-        "a reading limit, see memtool help limits");
+    add("limit", po::value(&limits_), kHidden);
   }
+  add("max-memory", po::value(&max_memory_text_)->value_name("SIZE"),
+      "what memtool itself may allocate");
+  add("max", ToValue(&maxima_, LimitNames())->value_name("NAME=VALUE"),
+      "another limit of what an input may cost, see memtool help limits");
   add("jobs,j", po::value(&jobs_)->value_name("N"), "read N inputs at a time");
   add("keep-going", po::bool_switch(&keep_going_), "leave out inputs that cannot be read");
   add("root", po::value(&digest_root_)->value_name("DIR"),
@@ -169,35 +173,69 @@ Result<void> InputOptions::ResolveConf() {
   return {};
 }
 
+Result<void> InputOptions::TakeMaximum(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return Fail(ErrorCode::kUsage, fmt::format("--max: '{}' is not NAME=VALUE", text),
+                "memtool help limits lists the names");
+  }
+  auto value = ParseSize(std::string_view(text).substr(equals + 1), size_base());
+  MEMTOOL_TRY(value);
+  return formats::SetLimit(load_.limits, text.substr(0, equals),
+                           static_cast<std::uint64_t>(*value));
+}
+
+Result<void> InputOptions::TakeRows(std::string_view option, const std::string& text) {
+  const auto rows = ParseNumber<std::uint64_t>(text);
+  if (!rows) {
+    return Fail(ErrorCode::kUsage, fmt::format("{}: '{}' is not a number of rows", option, text));
+  }
+  rows_ = static_cast<std::size_t>(*rows);
+  return {};
+}
+
+Result<void> InputOptions::TakeProcessLimit(std::string_view option, const std::string& text) {
+  auto bytes = ParseDeviceSize(option, text, size_base());
+  MEMTOOL_TRY(bytes);
+  process_limit_ = *bytes;
+  return {};
+}
+
+// --limit was all three before each had a name; what can be meant only one way still is.
+Result<void> InputOptions::TakeLimit(const std::string& text) {
+  if (text.find('=') != std::string::npos) {
+    return TakeMaximum(text);
+  }
+  if (!takes_process_limit_) {
+    return with_rows_ ? TakeRows("--limit", text)
+                      : Fail(ErrorCode::kUsage,
+                             fmt::format("--limit {}: there are no rows to limit", text),
+                             "limits of what an input may cost are --max NAME=VALUE");
+  }
+  if (ParseNumber<std::uint64_t>(text)) {
+    return Fail(
+        ErrorCode::kUsage, fmt::format("--limit {0}: {0} rows, or {0} GiB for the process?", text),
+        fmt::format("-n {0} for rows, --process-limit {0}GiB for what the process may get", text));
+  }
+  return TakeProcessLimit("--limit", text);
+}
+
 Result<void> InputOptions::Resolve() {
   MEMTOOL_TRY(ResolveConf());
   for (const std::string& text : limits_) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos && takes_card_limit_ && !ParseNumber<std::uint64_t>(text)) {
-      auto bytes = ParseDeviceSize("--limit", text, size_base());
-      MEMTOOL_TRY(bytes);
-      card_limit_ = *bytes;
-      continue;
-    }
-    if (equals == std::string::npos) {
-      const auto rows = with_rows_ ? ParseNumber<std::uint64_t>(text) : std::nullopt;
-      if (!rows && !with_rows_) {
-        return Fail(ErrorCode::kUsage, fmt::format("--limit: '{}' is not NAME=VALUE", text));
-      }
-      if (!rows) {
-        return Fail(ErrorCode::kUsage,
-                    fmt::format("--limit: '{}' is neither a number of rows nor NAME=VALUE", text));
-      }
-      rows_ = static_cast<std::size_t>(*rows);
-      continue;
-    }
-    auto value = ParseSize(std::string_view(text).substr(equals + 1), size_base());
-    MEMTOOL_TRY(value);
-    auto set =
-        formats::SetLimit(load_.limits, text.substr(0, equals), static_cast<std::uint64_t>(*value));
-    if (!set) {
-      return set;
-    }
+    MEMTOOL_TRY(TakeLimit(text));
+  }
+  if (!rows_text_.empty()) {
+    MEMTOOL_TRY(TakeRows("--rows", rows_text_));
+  }
+  if (!process_limit_text_.empty()) {
+    MEMTOOL_TRY(TakeProcessLimit("--process-limit", process_limit_text_));
+  }
+  if (!max_memory_text_.empty()) {
+    maxima_.push_back("memory=" + max_memory_text_);
+  }
+  for (const std::string& text : maxima_) {
+    MEMTOOL_TRY(TakeMaximum(text));
   }
   BoundOutput(load_.limits.output_bytes);
   BoundMemory(load_.limits.memory > 0 ? load_.limits.memory : DefaultMemoryBound());

@@ -22,12 +22,12 @@ Result<void> CheckNames(const std::vector<std::string>& names);
 
 class InputOptions {
  public:
-  // Before Declare: --limit also takes a size with a unit, what a card gives to the process.
-  void TakeCardLimit() { takes_card_limit_ = true; }
+  // Before Declare: --process-limit says what the process may get of the device.
+  void TakeProcessLimit() { takes_process_limit_ = true; }
   // Before Declare: --conf turns each input into what it would have been under other settings of
   // its allocator.
   void TakeConf() { takes_conf_ = true; }
-  // `with_rows`: the command prints rows, so --limit N makes sense.
+  // `with_rows`: the command prints rows, so -n N makes sense.
   void Declare(po::options_description& options, bool with_rows = true);
   // Errors: kUsage.
   Result<void> Resolve();
@@ -58,19 +58,27 @@ class InputOptions {
   }
   // How sizes on the command line are read.
   [[nodiscard]] SizeBase size_base() const { return si_units_ ? SizeBase::kSi : SizeBase::kBinary; }
-  // Rows to print, when --limit N was given.
+  // Rows to print, when -n N was given.
   [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
-  // Bytes, when --limit SIZE was given.
-  [[nodiscard]] std::optional<std::int64_t> card_limit() const { return card_limit_; }
+  // Bytes, when --process-limit was given.
+  [[nodiscard]] std::optional<std::int64_t> process_limit() const { return process_limit_; }
   // When --conf was given.
   [[nodiscard]] const std::optional<whatif::AllocatorSettings>& conf() const { return conf_; }
 
  private:
   Result<void> ResolveConf();
+  Result<void> TakeMaximum(const std::string& text);
+  Result<void> TakeRows(std::string_view option, const std::string& text);
+  Result<void> TakeProcessLimit(std::string_view option, const std::string& text);
+  Result<void> TakeLimit(const std::string& text);
 
   std::vector<std::string> files_;
   std::string files_from_;
   std::vector<std::string> limits_;
+  std::vector<std::string> maxima_;
+  std::string max_memory_text_;
+  std::string rows_text_;
+  std::string process_limit_text_;
   formats::OpenOptions load_;
   std::size_t jobs_ = 0;
   bool keep_going_ = false;
@@ -78,9 +86,9 @@ class InputOptions {
   std::string digest_root_;
   bool with_rows_ = true;
   bool si_units_ = false;
-  bool takes_card_limit_ = false;
+  bool takes_process_limit_ = false;
   std::optional<std::size_t> rows_;
-  std::optional<std::int64_t> card_limit_;
+  std::optional<std::int64_t> process_limit_;
   bool takes_conf_ = false;
   std::optional<std::string> conf_text_;
   std::optional<whatif::AllocatorSettings> conf_;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "memtool/profile/answers/write.h"
+#include "next/next.h"
 #include "output/columns.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
@@ -77,6 +78,7 @@ void OutputOptions::Declare(po::options_description& options) {
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
   add("color", ToValue(&color_text_, ToWords(kWhens))->value_name("WHEN"),
       "auto, always or never (default auto; NO_COLOR counts)");
+  add("quiet,q", po::bool_switch(&quiet_), "do not name commands to go on with");
   options.add(group);
 }
 
@@ -110,32 +112,39 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
   return {};
 }
 
-Result<void> OutputOptions::Print(const TextTable& table, Streams& streams) const {
+std::string OutputOptions::NextOf(const AnswerView& answer, const Streams& streams) const {
+  const bool named = format_ == Format::kTable && streams.names_next && !quiet_;
+  return named ? NextText(NextSteps(answer, streams.facts.get()), Width(streams)) : "";
+}
+
+Result<void> OutputOptions::Print(const TextTable& table, const std::string& next,
+                                  Streams& streams) const {
   auto columns = columns_.empty() ? Result<std::vector<std::size_t>>(ShownColumns(table))
                                   : ChooseColumns(table, columns_);
   MEMTOOL_TRY(columns);
   const std::size_t limit = table.blocks.empty() ? limit_ : 0;
   const TableStyle style{.limit = limit,
-                         .width = output_ == "-" ? streams.out.TerminalWidth() : 0,
+                         .width = Width(streams),
                          .color = color_,
                          .unit = unit_,
                          .columns = *std::move(columns)};
   return Deliver(streams, [&](Sink& out) {
     (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
+    out.Write(VisibleText::Lines(next));
   });
 }
 
 Result<void> OutputOptions::Print(const AnswerView& answer,
                                   const std::function<TextTable()>& tabulate,
                                   Streams& streams) const {
-  return is_table() ? Print(InItsUnit(tabulate(), answer.head), streams)
+  return is_table() ? Print(InItsUnit(tabulate(), answer.head), NextOf(answer, streams), streams)
                     : PrintRows(answer, limit_, streams);
 }
 
 Result<void> OutputOptions::PrintWhole(const AnswerView& answer,
                                        const std::function<TextTable()>& tabulate,
                                        Streams& streams) const {
-  return is_table() ? Print(InItsUnit(tabulate(), answer.head), streams)
+  return is_table() ? Print(InItsUnit(tabulate(), answer.head), NextOf(answer, streams), streams)
                     : PrintRows(answer, 0, streams);
 }
 
@@ -183,7 +192,9 @@ Result<void> OutputOptions::Deliver(Streams& streams,
       streams);
 }
 
-Result<void> OutputOptions::PrintText(const VisibleText& text, Streams& streams) const {
+Result<void> OutputOptions::PrintText(const AnswerView& answer, VisibleText text,
+                                      Streams& streams) const {
+  text.AppendLines(NextOf(answer, streams));
   return WriteWholeFile(output_, text.str(), streams);
 }
 

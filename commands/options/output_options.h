@@ -19,19 +19,17 @@ enum class Format : std::uint8_t { kTable, kJson, kJsonl, kCsv, kMarkdown };
 class OutputOptions {
  public:
   void Declare(po::options_description& options);
-  // `rows`: the value of --limit, if given. Errors: kUsage.
+  // `rows`: the value of -n, if given. Errors: kUsage.
   Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
-  // Prints the table as the options say, to stdout or to -o FILE.
-  Result<void> Print(const TextTable& table, Streams& streams) const;
-  // Prints an answer: as data from its own declaration, for people as the table that `tabulate`
-  // makes from it.
+  // Prints an answer, to stdout or to -o FILE: as data from its own declaration, for people as the
+  // table that `tabulate` makes from it, with commands to go on with.
   Result<void> Print(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                      Streams& streams) const;
   // The same for answers whose rows belong together: no limit cuts them.
   Result<void> PrintWhole(const AnswerView& answer, const std::function<TextTable()>& tabulate,
                           Streams& streams) const;
   // The same for text that a command made itself, with its names escaped.
-  Result<void> PrintText(const VisibleText& text, Streams& streams) const;
+  Result<void> PrintText(const AnswerView& answer, VisibleText text, Streams& streams) const;
 
   [[nodiscard]] Format format() const { return format_; }
   // True for what people read: a table or markdown.
@@ -42,9 +40,17 @@ class OutputOptions {
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }
   [[nodiscard]] bool color() const { return color_; }
+  [[nodiscard]] bool quiet() const { return quiet_; }
   [[nodiscard]] bool chooses_columns() const { return !columns_.empty(); }
 
  private:
+  // `next`: the lines below it.
+  Result<void> Print(const TextTable& table, const std::string& next, Streams& streams) const;
+  [[nodiscard]] std::string NextOf(const AnswerView& answer, const Streams& streams) const;
+  // Of the terminal that it goes to, 0 = none.
+  [[nodiscard]] unsigned Width(const Streams& streams) const {
+    return output_ == "-" ? streams.out.TerminalWidth() : 0;
+  }
   Result<void> PrintRows(const AnswerView& answer, std::size_t limit, Streams& streams) const;
   // Calls `write` with where the output goes.
   Result<void> Deliver(Streams& streams, const std::function<void(Sink& out)>& write) const;
@@ -58,6 +64,7 @@ class OutputOptions {
   std::size_t limit_ = 0;
   SizeUnit unit_ = SizeUnit::kAuto;
   bool color_ = false;
+  bool quiet_ = false;
 };
 
 }  // namespace memtool::commands

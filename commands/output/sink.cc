@@ -38,7 +38,7 @@ void OutputBound::Add(std::size_t bytes) {
          .input = {},
          .message = fmt::format("the output is longer than {}",
                                 FormatSize(static_cast<std::int64_t>(OutputBytes().load()))),
-         .hint = "print fewer rows, or lift it with --limit output-bytes=SIZE"}};
+         .hint = "print fewer rows, or lift it with --max output-bytes=SIZE"}};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,6 +103,7 @@ class InputFiles {
 };
 
 class RecordingCache;
+struct InputFacts;
 
 struct Streams {
   Sink& out;  // data
@@ -114,6 +116,9 @@ struct Streams {
   std::function<void(const AnswerView& answer, std::size_t limit)> on_answer{};
   // Why the command failed, when it did.
   std::optional<Error> error{};
+  // Of the first input that was read, for the commands that an answer names at its end.
+  std::shared_ptr<const InputFacts> facts{};
+  bool names_next = true;
 };
 
 }  // namespace memtool::commands

@@ -32,6 +32,7 @@ Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take, unsigne
   WideSink out(width);
   StringSink err;
   Streams streams{out, err, {}, &cache_};
+  streams.names_next = false;
   bool taken = false;
   if (take) {
     streams.on_answer = [&](const AnswerView& answer, std::size_t limit) {
@@ -54,15 +55,6 @@ Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take, unsigne
   return reply;
 }
 
-const Value* ValueOf(const AnswerView& answer, const AnswerView::Values& row,
-                     std::string_view key) {
-  const auto found = std::find_if(answer.fields.begin(), answer.fields.end(),
-                                  [key](const FieldInfo& field) { return field.key == key; });
-  return found == answer.fields.end()
-             ? nullptr
-             : &row[static_cast<std::size_t>(found - answer.fields.begin())];
-}
-
 Value ToValue(const AnswerView& answer, std::size_t limit) {
   Value::Object object;
   for (const auto& [key, value] : answer.figures) {
@@ -78,24 +70,6 @@ Value ToValue(const AnswerView& answer, std::size_t limit) {
   }
   object.emplace_back("rows", std::move(rows));
   return object;
-}
-
-std::string TextOf(const Value& value) {
-  if (const auto* shared = std::get_if<SharedText>(&value.data())) {
-    return shared->str();
-  }
-  const auto* text = std::get_if<std::string>(&value.data());
-  return text == nullptr ? std::string() : *text;
-}
-
-std::int64_t NumberOf(const Value& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value.data())) {
-    return *number;
-  }
-  const auto* natural = std::get_if<std::uint64_t>(&value.data());
-  return natural == nullptr
-             ? 0
-             : static_cast<std::int64_t>(std::min<std::uint64_t>(*natural, INT64_MAX));
 }
 
 }  // namespace memtool::commands

@@ -51,14 +51,7 @@ class Asker {
   std::optional<Reply> stopped_;
 };
 
-// The value of a row under that key; null where the answer has no such field.
-const Value* ValueOf(const AnswerView& answer, const AnswerView::Values& row, std::string_view key);
-
 // Its figures and rows, without what it was made from: {"total": 3, "rows": [{"name": "f"}]}.
 Value ToValue(const AnswerView& answer, std::size_t limit);
-
-// Empty and 0 for what is no text and no whole number.
-std::string TextOf(const Value& value);
-std::int64_t NumberOf(const Value& value);
 
 }  // namespace memtool::commands

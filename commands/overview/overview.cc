@@ -14,13 +14,13 @@
 #include "memtool/profile/answers/write.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
-#include "memtool/profile/model/extent.h"
+#include "next/answer_values.h"
+#include "next/next.h"
 #include "options/input_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/text/sparkline.h"
 #include "overview/asked.h"
-#include "overview/next.h"
 #include "ranks/names/process_names.h"
 #include "session/input_reader.h"
 #include "session/programs.h"
@@ -36,7 +36,7 @@ constexpr std::string_view kRows = "5";
 constexpr std::size_t kIndent = 10;  // what labels take
 constexpr std::size_t kMaxBar = 60;
 constexpr std::size_t kMaxBuckets = 4;  // with a shade of their own
-constexpr double kManyOthers = 0.25;
+constexpr std::size_t kMaxNext = 4;
 
 enum class Form : std::uint8_t { kText, kJson };
 constexpr std::array<Choice<Form>, 2> kForms{{{"text", Form::kText}, {"json", Form::kJson}}};
@@ -247,7 +247,7 @@ class OverviewCommand final : public Command {
     if (form_ == Form::kJson) {
       WriteData(screen->next, streams);
     } else {
-      streams.out.WriteBytes(screen->text + NextText(screen->next));
+      streams.out.WriteBytes(screen->text + NextText(screen->next, width_, kIndent));
     }
     return screen->code;
   }
@@ -271,10 +271,11 @@ class OverviewCommand final : public Command {
     Screen screen = ScreenOf(top, "top", {});
     if (recording != nullptr) {
       inputs_.front().format = recording->metadata.format;
+      const InputFacts facts = FactsOf(*recording);
       Found found;
-      screen.text = RanOut(*recording, name, asker, found) + screen.text;
-      screen.text += Below(*recording, asker, found);
-      screen.next = NextSteps(*recording, found, ShellName(name));
+      screen.text = RanOut(*recording, facts, name, asker) + screen.text;
+      screen.text += Below(*recording, facts, asker, found);
+      screen.next = NextSteps("overview", &facts, found, std::span(&name, 1), kMaxNext);
     }
     return screen;
   }
@@ -300,20 +301,15 @@ class OverviewCommand final : public Command {
   }
 
   // The verdict, where an allocation failed.
-  std::string RanOut(const Recording& recording, const std::string& name, Asker& asker,
-                     Found& found) {
-    const bool failed =
-        CanAnswer(recording, "oom") &&
-        std::any_of(recording.history->events.begin(), recording.history->events.end(),
-                    [](const Event& event) { return event.action == Action::kOom; });
-    if (!failed && recording.metadata.log_text.empty()) {
+  std::string RanOut(const Recording& recording, const InputFacts& facts, const std::string& name,
+                     Asker& asker) {
+    if (!facts.ran_out && recording.metadata.log_text.empty()) {
       return {};
     }
     const Reply oom = Ask(asker, {"oom"});
     if (!oom.ok()) {
       return {};
     }
-    found.ran_out = failed;
     std::string text;
     for (const std::string& line : VerdictLines(oom.text, EscapeText(name))) {
       text += line + "\n";
@@ -321,18 +317,19 @@ class OverviewCommand final : public Command {
     return text;
   }
 
-  std::string Below(const Recording& recording, Asker& asker, Found& found) {
+  std::string Below(const Recording& recording, const InputFacts& facts, Asker& asker,
+                    Found& found) {
     std::string text;
     if (CanAnswer(recording, "buckets")) {
       Slices slices;
       AskData(asker, {"buckets"},
               [&slices](const AnswerView& answer, std::size_t) { TakeSlices(answer, slices); });
       if (slices.total > 0) {
-        found.many_others = Ratio(slices.others, slices.total) >= kManyOthers;
+        found.many_others = AreMany(slices.others, slices.total);
         text += SlicesText(std::move(slices), width_);
       }
     }
-    if (HasRun(recording)) {
+    if (facts.run) {
       Series series;
       AskData(asker, {"timeline", "--points", std::to_string(kMaxBar)},
               [&series](const AnswerView& answer, std::size_t) { TakeSeries(answer, series); });
@@ -446,30 +443,6 @@ class OverviewCommand final : public Command {
             .next = std::move(next),
             .notes = reply.notes,
             .code = reply.code};
-  }
-
-  // What a command shows stands beside it, as a shell's comment, where the terminal has room for
-  // it; one below the other, where it has room for all.
-  [[nodiscard]] std::string NextText(const std::vector<NextStep>& next) const {
-    const std::size_t beside = kIndent + 4;  // "  # "
-    const std::size_t room = width_ == 0 ? SIZE_MAX : width_ - std::min(width_, beside);
-    std::size_t wide = 0;
-    std::size_t longest = 0;
-    for (const NextStep& step : next) {
-      wide = std::max(wide, DisplayWidth(step.command));
-      longest = std::max(longest, DisplayWidth(step.why));
-    }
-    const bool all = wide + longest <= room;
-    std::string text;
-    for (const NextStep& step : next) {
-      const std::size_t size = DisplayWidth(step.command);
-      text += fmt::format("{:<{}}{}", text.empty() ? "NEXT" : "", kIndent, step.command);
-      if (size + DisplayWidth(step.why) <= room) {
-        text += fmt::format("{:{}}  # {}", "", all ? wide - size : 0, step.why);
-      }
-      text += "\n";
-    }
-    return text;
   }
 
   void WriteData(const std::vector<NextStep>& next, Streams& streams) {

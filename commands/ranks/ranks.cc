@@ -31,7 +31,8 @@ class RanksCommand final : public Command {
                 "memtool ranks --step 10 --all -n 0 memory_snapshot/\n"
                 "memtool ranks --rank-from 'gpu(?P<rank>\\d+)' dumps/\n"
                 "memtool ranks job.jsonl\n"
-                "memtool ranks --format json DIR | jq '.classes'"};
+                "memtool ranks --format json DIR | jq '.classes'",
+            .often = "all rank-from step"};
   }
 
   void Declare(po::options_description& options) override {

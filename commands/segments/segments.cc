@@ -74,7 +74,8 @@ class SegmentsCommand final : public RowsCommand {
     return {.usage = "[options] [FILE...]",
             .examples =
                 "memtool segments snapshot.pickle\n"
-                "memtool segments --at peak:reserved -n 10 snapshot.pickle"};
+                "memtool segments --at peak:reserved -n 10 snapshot.pickle",
+            .often = "conf device"};
   }
 
  private:

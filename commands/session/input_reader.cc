@@ -17,6 +17,7 @@
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
 #include "memtool/profile/whatif/recorded.h"
+#include "next/next.h"
 #include "session/programs.h"
 #include "session/recording_cache.h"
 #include "session/start_work.h"
@@ -186,6 +187,9 @@ void InputReader::Note(const std::string& name, const Shared& recording) {
   notes_.push_back(
       {.path = name == "-" ? "standard input" : name, .format = recording->metadata.format});
   displays_.push_back(recording->metadata.format_display);
+  if (streams_.names_next && !streams_.facts) {
+    streams_.facts = std::make_shared<const InputFacts>(FactsOf(*recording));
+  }
   // Without blocks at its end there is nothing that a history must end at.
   index_ = recording->history && recording->state ? IndexOf(recording) : nullptr;
   AddDiagnostics(*recording, index_.get(), diagnostics_);

@@ -40,7 +40,8 @@ class StepsCommand final : public Command {
             .examples =
                 "memtool steps snapshot.pickle\n"
                 "memtool steps --found-by phase snapshot.pickle\n"
-                "memtool steps --format json rank*.pickle"};
+                "memtool steps --format json rank*.pickle",
+            .often = "step-mark device"};
   }
 
   void Declare(po::options_description& options) override {

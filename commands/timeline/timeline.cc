@@ -44,7 +44,8 @@ class TimelineCommand final : public Command {
                 "memtool timeline --by function --top 5 snapshot.pickle\n"
                 "memtool timeline --by line --plot memory.svg snapshot.pickle\n"
                 "memtool timeline --from event:1000 --to peak --axis time snapshot.pickle\n"
-                "memtool timeline --format csv --points 500 snapshot.pickle > series.csv"};
+                "memtool timeline --format csv --points 500 snapshot.pickle > series.csv",
+            .often = "by top axis plot"};
   }
 
   void Declare(po::options_description& options) override {
@@ -144,7 +145,8 @@ class TimelineCommand final : public Command {
       MEMTOOL_TRY(drawn);
       MEMTOOL_TRY(plot_.wanted() ? Draw(recording, *drawn, streams) : Result<void>());
       if (plot) {
-        return output_.PrintText(Text(input_reader, recording, *drawn, streams), streams);
+        return output_.PrintText(MakeView(*drawn), Text(input_reader, recording, *drawn, streams),
+                                 streams);
       }
     }
     auto answer = BuildTimeline(index, filter_, query_);

@@ -33,7 +33,8 @@ class TopCommand final : public RowsCommand {
                 "memtool top --by label:device *.prof\n"
                 "memtool top --frames all --cum -n 50 memory9.prof\n"
                 "memtool top --cum snapshot.pickle     # SAVES: what checkpointing can save\n"
-                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'"};
+                "memtool top --format json -n 0 memory9.prof | jq '.rows[0]'",
+            .often = "at by cum"};
   }
 
  private:

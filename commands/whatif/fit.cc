@@ -67,7 +67,8 @@ class FitCommand final : public RowsCommand {
                 "memtool fit --x batch=8,16 batch8.pickle batch16.pickle\n"
                 "memtool fit --x batch=8,16 --at-x 64 --card A100-40GB batch8.pickle "
                 "batch16.pickle\n"
-                "memtool fit --x ctx=512,1024,4096 --conf expandable_segments:True ctx*.pickle"};
+                "memtool fit --x ctx=512,1024,4096 --conf expandable_segments:True ctx*.pickle",
+            .often = "x at-x card conf"};
   }
 
  private:
@@ -331,7 +332,7 @@ class FitCommand final : public RowsCommand {
   [[nodiscard]] TextTable Table(const InputReader& input_reader) const {
     TextTable table;
     Tabulate(answer_.rows, Columns().all(), 0, 2, table);
-    table.blocks = {0};  // predictions are few: --limit is for the rows below them
+    table.blocks = {0};  // predictions are few: -n is for the rows below them
     table.head = {Verdict(), RecordingsText(input_reader), GateText()};
     table.verdict_color = kNoVerdictColor;
     if (!card_note_.empty()) {

@@ -65,16 +65,18 @@ void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
 class WhatifCommand final : public Command {
  public:
   [[nodiscard]] Doc doc() const override {
-    return {.usage = "[options] [FILE]",
-            .examples =
-                "memtool whatif snapshot.pickle\n"
-                "memtool whatif --conf expandable_segments:True --limit 24GiB snapshot.pickle\n"
-                "memtool whatif --fit snapshot.pickle\n"
-                "memtool whatif --without attention --card A100-40GB snapshot.pickle"};
+    return {
+        .usage = "[options] [FILE]",
+        .examples =
+            "memtool whatif snapshot.pickle\n"
+            "memtool whatif --conf expandable_segments:True --process-limit 24GiB snapshot.pickle\n"
+            "memtool whatif --fit snapshot.pickle\n"
+            "memtool whatif --without attention --card A100-40GB snapshot.pickle",
+        .often = "conf card process-limit fit without scale"};
   }
 
   void Declare(po::options_description& options) override {
-    input_.TakeCardLimit();
+    input_.TakeProcessLimit();
     input_.Declare(options);
     po::options_description group("What if");
     auto add = group.add_options();
@@ -119,14 +121,14 @@ class WhatifCommand final : public Command {
 
  private:
   Result<void> ResolveCard() {
-    query_.limit = input_.card_limit();
+    query_.limit = input_.process_limit();
     if (card_.empty()) {
       return overhead_.empty() ? Result<void>()
                                : Fail(ErrorCode::kUsage, "--overhead is for --card");
     }
     if (query_.limit) {
-      return Fail(ErrorCode::kUsage, "--card and --limit exclude each other",
-                  "--limit is what the process may get, --card is all that the device has");
+      return Fail(ErrorCode::kUsage, "--card and --process-limit exclude each other",
+                  "--process-limit is what the process may get, --card is all that the device has");
     }
     auto total = ParseCard(card_, input_.size_base());
     MEMTOOL_TRY(total);

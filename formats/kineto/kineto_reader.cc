@@ -262,7 +262,7 @@ void AddNotes(RecordingBuilder& builder, const TraceEvents& trace, std::uint64_t
                          "memory events have no address: PyTorch 1.11 and later writes it");
   }
   builder.AddDiagnostic(Severity::kNote, "deep_stack",
-                        "stacks deeper than --limit depth: outermost frames left out", cut);
+                        "stacks deeper than --max depth: outermost frames left out", cut);
   builder.AddBlindSpot("the allocator's segments and blocks", "a trace holds only their sums");
   if (trace.spans.empty()) {
     builder.AddBlindSpot("what allocated", "the trace has no operations and no Python functions");

@@ -83,8 +83,7 @@ void RecordingReader::ReadLabelSets() {
 void RecordingReader::ReadSamples() {
   if (samples_.stacks.size() + in_.rows() > limits_.samples) {
     ThrowRead(ErrorCode::kLimit, in_.offset(), "samples",
-              fmt::format("more than {} samples", limits_.samples),
-              "lift it with --limit samples=N");
+              fmt::format("more than {} samples", limits_.samples), "lift it with --max samples=N");
   }
   if (types_.empty() && in_.rows() > 0) {
     in_.Refuse("values", "there are samples, and nothing says what they measure");

@@ -137,7 +137,7 @@ void SectionReader::ReadPayload(std::uint64_t size) {
     ThrowRead(
         ErrorCode::kLimit, offset_, ToName(table_),
         fmt::format("a section of {} bytes, and at most {} are read", size, limits_.record_bytes),
-        "unless the file is damaged, lift it with --limit record-bytes=SIZE");
+        "unless the file is damaged, lift it with --max record-bytes=SIZE");
   }
   const std::uint64_t whole = kSectionHeaderBytes + size + kChecksumBytes;
   const auto bytes = in_.Fill(static_cast<std::size_t>(whole));
@@ -222,14 +222,14 @@ void SectionReader::Charge(std::uint64_t rows, std::uint64_t bytes_of_row) {
       __builtin_add_overflow(charged_, bytes, &charged_) || charged_ > limits_.unpacked_bytes) {
     ThrowRead(ErrorCode::kLimit, offset_, ToName(table_),
               fmt::format("unpacks to more than {} bytes", limits_.unpacked_bytes),
-              "lift it with --limit unpacked-bytes=SIZE");
+              "lift it with --max unpacked-bytes=SIZE");
   }
   if (charged_ > limits_.ratio_free_bytes &&
       charged_ / std::max<std::uint64_t>(limits_.ratio, 1) > in_.offset() + pending_) {
     ThrowRead(ErrorCode::kLimit, offset_, ToName(table_),
               fmt::format("unpacks to {} bytes from {}, more than {} times its size", charged_,
                           in_.offset() + pending_, limits_.ratio),
-              "probably a decompression bomb; lift it with --limit ratio=N");
+              "probably a decompression bomb; lift it with --max ratio=N");
   }
 }
 
@@ -298,7 +298,7 @@ const std::vector<std::string_view>& SectionReader::Texts(std::uint32_t number, 
       ThrowRead(
           ErrorCode::kLimit, offset_, Place(name),
           fmt::format("a text of {} bytes, and at most {} are read", length, limits_.string_bytes),
-          "lift it with --limit string-bytes=SIZE");
+          "lift it with --max string-bytes=SIZE");
     }
     if (length > left) {
       Refuse(name, fmt::format("its texts have more bytes than are there, {}", size));

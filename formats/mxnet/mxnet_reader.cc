@@ -356,7 +356,7 @@ Result<Recording> ReadStacks(ByteWindow& in, const Limits& limits) {
   }
   log.End();
   builder.AddDiagnostic(Severity::kWarning, "deep_stack",
-                        "frames deeper than --limit depth: left out", log.cut());
+                        "frames deeper than --max depth: left out", log.cut());
   Describe(builder, "mxnet-stacks", RecordingKind::kTagStacks, "MXNet call stacks of unknown tags");
   builder.AddBlindSpot("tags that are known", "they are in the log beside this one");
   return std::move(builder).Finish();

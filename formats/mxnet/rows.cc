@@ -42,12 +42,12 @@ void RowTable::CheckTag(std::string_view text) const {
               std::move(message), std::move(hint));
   };
   if (text.size() > limits_.string_bytes) {
-    refuse("a tag longer than the limit on strings", "--limit string-bytes=SIZE raises it");
+    refuse("a tag longer than the limit on strings", "--max string-bytes=SIZE raises it");
   }
   // Shorter ones cannot have as many scopes: nearly all are not looked at.
   if (text.size() >= limits_.depth &&
       static_cast<std::uint64_t>(std::count(text.begin(), text.end(), ':')) >= limits_.depth) {
-    refuse(fmt::format("a tag of more than {} scopes", limits_.depth), "--limit depth=N raises it");
+    refuse(fmt::format("a tag of more than {} scopes", limits_.depth), "--max depth=N raises it");
   }
 }
 

@@ -215,7 +215,7 @@ Result<bool> TableScan::Next() {
   auto row = rows_.Step();
   if (row && *row && ++seen_ > most_) {
     return Fail(ErrorCode::kLimit, fmt::format("a table of more than {} rows", most_),
-                "lift it with --limit samples=N");
+                "lift it with --max samples=N");
   }
   return row;
 }

@@ -212,7 +212,7 @@ Result<void> ExportReader::ReadChains() {
                       }));
   if (deep) {
     return Fail(ErrorCode::kLimit, "a call chain is too long",
-                "lift it with --limit record-bytes=SIZE");
+                "lift it with --max record-bytes=SIZE");
   }
   for (auto& [id, frames] : out_.chains) {
     std::stable_sort(frames.begin(), frames.end(),

@@ -40,8 +40,7 @@ Error Decoder::WithRecord(Error error) const {
 void Decoder::Sample(ByteCursor message) {
   if (samples_.size() >= limits_.samples) {
     ThrowRead(ErrorCode::kLimit, message.offset(), {},
-              fmt::format("more than {} samples", samples_.size()),
-              "lift it with --limit samples=N");
+              fmt::format("more than {} samples", samples_.size()), "lift it with --max samples=N");
   }
   samples_.Add(message);
 }
@@ -264,7 +263,7 @@ void Decoder::AddString(const wire::Field& field) {
     ThrowRead(ErrorCode::kLimit, field.offset, {},
               fmt::format("a string of {} bytes, over the limit of {}", field.bytes.size(),
                           limits_.string_bytes),
-              "lift it with --limit string-bytes=SIZE");
+              "lift it with --max string-bytes=SIZE");
   }
   strings_.push_back(builder_.Intern(AsText(field.bytes)));
 }

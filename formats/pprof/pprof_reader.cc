@@ -34,7 +34,7 @@ void ReadTopLevel(ByteWindow& in, pprof::Decoder& decoder, const Limits& limits)
   if (size > limits.record_bytes) {
     ThrowRead(ErrorCode::kLimit, start, {},
               fmt::format("a record of {} bytes, over the limit of {}", size, limits.record_bytes),
-              "lift it with --limit record-bytes=SIZE");
+              "lift it with --max record-bytes=SIZE");
   }
   const std::size_t whole = header_size + static_cast<std::size_t>(size);
   if (in.buffered().size() < whole) {

@@ -53,7 +53,7 @@ Error Statement::Failure(int status) const {
       return {.code = ErrorCode::kLimit,
               .input = {},
               .message = "a text or row of the database is too long",
-              .hint = "lift it with --limit string-bytes=SIZE"};
+              .hint = "lift it with --max string-bytes=SIZE"};
     case SQLITE_INTERRUPT:
       return {.code = ErrorCode::kMalformed,
               .input = {},

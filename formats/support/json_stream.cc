@@ -74,7 +74,7 @@ void JsonStream::Refill() {
   if (in_.offset() - token_ > limits_.string_bytes) {
     ThrowRead(ErrorCode::kLimit, token_, {},
               fmt::format("text of more than {} bytes", limits_.string_bytes),
-              "lift it with --limit string-bytes=SIZE");
+              "lift it with --max string-bytes=SIZE");
   }
 }
 

@@ -166,7 +166,7 @@ class TraceEventHandler {
     if (depth_ >= limits_.depth) {
       ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
                 "containers nested deeper than " + std::to_string(limits_.depth),
-                "lift it with --limit depth=N");
+                "lift it with --max depth=N");
     }
     ++depth_;
     arguments_next_ = false;

@@ -107,14 +107,14 @@ class UnpackingSource final : public Source {
     if (unpacked_bytes_ > limits_.unpacked_bytes) {
       return Fail(ErrorCode::kLimit,
                   fmt::format("unpacks to more than {} bytes", limits_.unpacked_bytes),
-                  "lift it with --limit unpacked-bytes=SIZE");
+                  "lift it with --max unpacked-bytes=SIZE");
     }
     if (unpacked_bytes_ > limits_.ratio_free_bytes &&
         unpacked_bytes_ / std::max<std::uint64_t>(limits_.ratio, 1) > packed_bytes_) {
       return Fail(ErrorCode::kLimit,
                   fmt::format("unpacks to {} bytes from {}, more than {} times its size",
                               unpacked_bytes_, packed_bytes_, limits_.ratio),
-                  "probably a decompression bomb; lift it with --limit ratio=N");
+                  "probably a decompression bomb; lift it with --max ratio=N");
     }
     return made;
   }

@@ -74,7 +74,7 @@ class Handler {
     if (begins_.size() >= limits_.depth) {
       ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
                 fmt::format("containers nested deeper than {}", limits_.depth),
-                "lift it with --limit depth=N");
+                "lift it with --max depth=N");
     }
     begins_.push_back(stack_.size());
     return true;

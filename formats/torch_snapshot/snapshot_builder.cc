@@ -62,7 +62,7 @@ Value SnapshotBuilder::String(std::string_view text, std::uint64_t offset) {
     ThrowRead(ErrorCode::kLimit, offset, {},
               fmt::format("a string of {} bytes, over the limit of {}", text.size(),
                           context_.limits.string_bytes),
-              "lift it with --limit string-bytes=SIZE");
+              "lift it with --max string-bytes=SIZE");
   }
   return Value::Of(ValueKind::kString, context_.builder.Intern(text).value());
 }

@@ -203,7 +203,7 @@ class TimelineHandler {
     if (numbers_.size() >= max_times_) {
       ThrowRead(ErrorCode::kLimit, stream_.Offset(), {},
                 fmt::format("more than {} times", max_times_),
-                "lift it with --limit record-bytes=SIZE");
+                "lift it with --max record-bytes=SIZE");
     }
     numbers_.push_back(value);
     return true;

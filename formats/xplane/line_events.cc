@@ -172,7 +172,7 @@ void LineEvents::ReadStats(ByteCursor cursor, bool of_spans) {
 void LineEvents::CheckRows(std::size_t rows) const {
   if (rows >= limits_.samples) {
     ThrowRead(ErrorCode::kLimit, at_, "event",
-              fmt::format("more than {} events (--limit samples)", limits_.samples));
+              fmt::format("more than {} events (--max samples)", limits_.samples));
   }
 }
 

@@ -99,7 +99,7 @@ class SpaceReader {
   std::span<const std::byte> Take(std::uint64_t size, const char* what) {
     if (size > limits_.record_bytes) {
       ThrowRead(ErrorCode::kLimit, in_.offset(), what,
-                fmt::format("{} bytes, more than --limit record-bytes", size));
+                fmt::format("{} bytes, more than --max record-bytes", size));
     }
     const auto bytes = in_.Fill(static_cast<std::size_t>(size));
     if (bytes.size() < size) {

@@ -214,7 +214,7 @@ void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& h
       "memory events that stand far from their place among others of their thread: without a stack",
       host.late);
   builder.AddDiagnostic(Severity::kNote, "deep_stack",
-                        "stacks deeper than --limit depth: outermost frames left out", cut);
+                        "stacks deeper than --max depth: outermost frames left out", cut);
   for (const std::string& error : space.errors) {
     builder.AddDiagnostic(Severity::kWarning, "profiler_error",
                           "the profiler itself says: " + error, 1);

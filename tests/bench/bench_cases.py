@@ -101,7 +101,7 @@ def case_table(memtool, samples):
              lambda f: peak(*map(str, sorted(Path(f).rglob("*.pickle")))), ["ranks-64"]),
         Case("ranks-files", ours("ranks"), "memtool index", ours("index"), ["ranks-10000"]),
         Case("whatif-one", ours("whatif", *conf), "memtool info", info, ["allocator.pickle"]),
-        Case("whatif-eight", ours("whatif", "--limit", "64GiB"), "memtool info", info, ["allocator.pickle"]),
+        Case("whatif-eight", ours("whatif", "--process-limit", "64GiB"), "memtool info", info, ["allocator.pickle"]),
         Case("whatif-fit", ours("whatif", "--fit", *conf), "memtool info", info, ["allocator.pickle"]),
         Case("diff-align", ours("diff", "--align"), "memtool info of both", info, snapshot + native),
         Case("diff-top", ours("diff"), "memtool top", top_of_first, base + new, {"wall": 1.3}),

@@ -83,9 +83,7 @@ def printed(memtool, *args):
 
 
 def commands_of(memtool):
-    text = printed(memtool, "help")
-    listed = text[text.index("\nCommands:"):text.index("\nReads:")]
-    return re.findall(r"^  (\S+) +.+$", listed, re.M)
+    return [line.split()[0] for line in printed(memtool, "help", "commands").splitlines()]
 
 
 def options_of(memtool, command):

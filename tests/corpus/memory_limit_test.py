@@ -68,10 +68,10 @@ def main():
         write(stack, b"\x22\x02\x08\x01" + b"\x12" + varint(len(value) + len(ids) + size) + value + ids,
               b"\x01" * 100_000, size // 100_000)
         for limit, wanted in (("32MiB", 3), ("4GiB", 0)):
-            code, errors, most = run(memtool, "info", "--limit", f"memory={limit}", stack)
+            code, errors, most = run(memtool, "info", "--max", f"memory={limit}", stack)
             check(code == wanted, f"memory={limit}: exit {code}: {errors}")
             if wanted:
-                check(errors.count("\n") == 1 and str(stack) in errors and "--limit memory=" in errors,
+                check(errors.count("\n") == 1 and str(stack) in errors and "--max memory=" in errors,
                       f"memory={limit}: {errors}")
                 check(most < 64 * MIB, f"memory={limit}: {most / MIB:.0f} MiB")
     for fault in faults:

@@ -207,7 +207,7 @@ def open_nothing_else(memtool, work):
             ("what the kernel makes up", ["--root", "/"], {"path": "/proc/self/maps"}, "has other bytes now"),
             ("another size", [], {"bytes": size + 1}, "has other bytes now"),
             ("another hash", [], {"hash": "0" * 32}, "has other bytes now"),
-            ("more than is hashed", ["--limit", f"unpacked-bytes={size - 1}"], {}, "too many bytes to hash"),
+            ("more than is hashed", ["--max", f"unpacked-bytes={size - 1}"], {}, "too many bytes to hash"),
             ("no root", ["--root", work / "nowhere"], {}, "cannot be looked for")):
         code, out, err = top(*words, **changed)
         check(f"a digest's path, {what}", code in (1, 2, 3, 4) and not out and says in err, f"{code} {err}")

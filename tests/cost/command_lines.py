@@ -33,9 +33,8 @@ def listed(text, option):
 
 def command_lines(memtool):
     """-> lists of words, with IN for an input and OUT for a file to write: each command, in each form that its help lists"""
-    text = help_of(memtool, "help")
     lines = []
-    for name in re.findall(r"^  (\w+) ", text[text.index("\nCommands:"):text.index("\nReads:")], re.M):
+    for name in re.findall(r"^(\w+) ", help_of(memtool, "help", "commands"), re.M):
         if name in NO_INPUT | STARTS_OTHERS:
             continue
         about = help_of(memtool, name, "--help")

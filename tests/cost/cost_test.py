@@ -38,7 +38,7 @@ MAX_TIMES_MEMORY = 4
 # Of one byte of input, before it was packed; small inputs have the first.
 FREE_MEMORY, MEMORY_PER_BYTE, MEMORY_PER_REFUSED_BYTE = 64 * MIB, 32, 1
 FREE_OUTPUT, OUTPUT_PER_BYTE, MAX_TIMES_OUTPUT = MIB, 16, 4
-# Data says every row's texts whole, however many rows share one: its bound is --limit output-bytes, and its time that of writing.
+# Data says every row's texts whole, however many rows share one: its bound is --max output-bytes, and its time that of writing.
 DATA, DATA_PER_SECOND = {"json", "jsonl", "csv"}, 128 * MIB
 
 TWIN_SECONDS = 60  # of processor time, under valgrind

@@ -140,8 +140,8 @@ def spared(program, path):
 
 def commands_of(memtool):
     """All command lines, with one for each command of the program that COMMANDS does not name."""
-    text = subprocess.run([memtool, "help"], check=True, capture_output=True, text=True).stdout
-    names = re.findall(r"^  (\w+) ", text[text.index("\nCommands:"):text.index("\nReads:")], re.M)
+    text = subprocess.run([memtool, "help", "commands"], check=True, capture_output=True, text=True).stdout
+    names = [line.split()[0] for line in text.splitlines()]
     named = {line.split()[0] for line in COMMANDS} | NOT_BY_NAME
     return COMMANDS + [f"{name} {{P}}" for name in names if name not in named]
 

@@ -70,7 +70,7 @@ void Run(Words words, const std::string& file) {
   }
   // Small limits: what the fuzzer looks for is behaviour, not size.
   if (words[0] != "pprof") {
-    words.insert(words.begin() + 1, {"--limit", "unpacked-bytes=16MiB"});
+    words.insert(words.begin() + 1, {"--max", "unpacked-bytes=16MiB"});
   }
   memtool::commands::StringSink out;
   memtool::commands::StringSink err;

@@ -33,8 +33,8 @@ void Check(const memtool::OomAnswer& answer) {
     std::abort();
   }
   for (const OomAdvice& advice : answer.advice) {
-    if (ToName(advice.kind).empty() ||
-        commands::Sentence(advice, *answer.found, "log").text.empty()) {
+    const auto sentences = commands::Sentences(advice, *answer.found, "log");
+    if (ToName(advice.kind).empty() || sentences.empty() || sentences.front().text.empty()) {
       std::abort();
     }
   }

@@ -6,8 +6,7 @@ usage: readme_test.py --memtool PATH --source FOLDER [--driver FOLDER] [--readme
 --update: writes what they print now into the README; lines that are cut ("…") are left to a person.
 
 Command lines are the lines "$ ..." in fenced blocks (where "# ..." is a comment), and indented lines. A
-new one is run without being named here; files that it needs stand in FILES under the names that the
-README gives them. In what is shown, "…" stands for anything, and alone in a line for any number of
+new one is run without being named here, in a folder that `memtool demo` wrote. In what is shown, "…" stands for anything, and alone in a line for any number of
 lines. Blocks of Python are run by tests/python/python_test.py. Each cell of the table of inputs is asked of the program, and pictures are made again.
 """
 import argparse
@@ -25,25 +24,6 @@ from pathlib import Path
 
 TIMEOUT = 120
 
-# Names in the README: what is copied from testdata. The newest is the last.
-FILES = {
-    "memory.log": "mxnet/sockeye/memory.log", "SETME.yaml": "mxnet/sockeye/SETME.yaml",
-    "base.json.gz": "steps/base.json.gz", "new.json.gz": "steps/new.json.gz", "memory.json": "steps/memory.json",
-    "train_256.json.gz": "fit/train_256.json.gz", "train_512.json.gz": "fit/train_512.json.gz",
-    "oom_fragmented.json": "whatif/small/oom_fragmented.json", "train.log": "oom_text/torch_1.13.log",
-    "job.jsonl": "ranks/stages/job.jsonl", "memory_snapshot": "ranks/stages/memory_snapshot",
-    "snapshot.pickle": "ranks/stages/memory_snapshot/iteration_10/rank2_memory_snapshot.pickle",
-    "train.pickle": "capture_log/join/snapshot.pickle", "memtool.node7.4711.mtcap": "capture_log/join/log.mtcap",
-    **{f"memory{n}.prof": f"pprof/jax_leak/memory{n}.prof" for n in range(1, 10)},
-}
-# The device of one GPU, from a sample that has two.
-SMI = "ground_truth/query_gpu.csv"
-# A program for the fake driver.
-TRAIN = """import ctypes
-cuda, context, block = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_void_p()
-assert cuda.cuInit(0) == 0 and cuda.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
-assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(64 << 20)) == 0
-"""
 # Command lines that do not end with 0.
 CODES = {
     "memtool check --baseline memory.json --max-growth 1% new.json.gz": 1,  # it grew
@@ -53,7 +33,8 @@ CODES = {
 # is run.
 ELSEWHERE = {
     "git clone URL memtool && cd memtool": ("needs the network", "LICENSE"),
-    "scripts/memtool testdata/pprof/jax_leak/memory9.prof": ("builds; its arguments are tried", "scripts/memtool"),
+    "scripts/memtool demo ~/memtool-demo": ("builds; every line below runs in what it writes", "scripts/memtool"),
+    "cd ~/memtool-demo && PATH=$OLDPWD/scripts:$PATH": ("is for a shell", "scripts/memtool"),
     "scripts/test": ("runs this test; .ci/run runs it", "scripts/test"),
     "cmake --build build/release && cmake --install build/release --prefix ~/.local":
         ("builds; install.examples installs", "tests/install/examples_test.py"),
@@ -61,7 +42,7 @@ ELSEWHERE = {
 # Rows of the table: a part of the name, and files of it.
 INPUTS = {
     "pprof": ["pprof/jax_leak/memory9.prof"],
-    "PyTorch snapshot": [FILES["snapshot.pickle"], "steps/base.json.gz", "fit/train_256.json.gz"],
+    "PyTorch snapshot": ["ranks/stages/memory_snapshot/iteration_10/rank2_memory_snapshot.pickle", "steps/base.json.gz", "fit/train_256.json.gz"],
     "MXNet": ["mxnet/forms/official.csv", "mxnet/sockeye/memory.log", "mxnet/forms/echo_bytes.csv"],
     "XLA or TensorFlow": ["xplane/train.xplane.pb", "xplane/train.trace.json",
                           "xplane/json_only/plugins/profile/2026_02_21_08_00_00/worker-3.trace.json.gz"],
@@ -148,14 +129,8 @@ class Place:
         """A new folder: no command line sees what another wrote."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
         (work / "docs").mkdir()
-        for age, (name, source) in enumerate(reversed(FILES.items())):
-            copy = shutil.copytree if (self.testdata / source).is_dir() else shutil.copyfile
-            copy(self.testdata / source, work / name)
-            os.utime(work / name, (1_700_000_000 - age,) * 2)
-        (work / "smi.csv").write_text("".join((self.testdata / SMI).read_text().splitlines(True)[:2]))
-        (work / "train.py").write_text(TRAIN)
-        for name in ("smi.csv", "train.py"):
-            os.utime(work / name, (1_600_000_000,) * 2)
+        subprocess.run(["memtool", "demo", work], env=self.environment, stdout=subprocess.DEVNULL, check=True)
+        self.written = {path.name for path in work.iterdir()}
         return work
 
     def run(self, line, work):
@@ -215,7 +190,7 @@ def check_line(line, place, source):
         if name.endswith(".png") and not same_picture(work / name, source / name):
             return f"{name} is not the picture that the README shows"
     if line.text.startswith("memtool run "):
-        log, = [path for path in work.glob("memtool.*.mtcap") if path.name not in FILES]
+        log, = [path for path in work.glob("memtool.*.mtcap") if path.name not in place.written]
         if "64.00 MiB" not in place.run(f"memtool top {log.name}", work).stdout:
             return f"{log.name} does not have the 64 MiB of train.py"
     shutil.rmtree(work)
@@ -323,7 +298,7 @@ def check(readme, place, source):
         if not any(picture in written(line.text) for line in readme.lines):
             wrong.append(f"no command line makes the picture {picture}")
     wrong += [f"link to {link}, which is not there" for link in readme.links if not (source / link).exists()]
-    commands = set(re.findall(r"^  (\w+) ", place.run("memtool help", place.folder).stdout, re.M))
+    commands = set(re.findall(r"^(\w+) ", place.run("memtool help commands", place.folder).stdout, re.M))
     wrong += [f"`memtool {name}` is no command" for name in readme.inline if name not in commands]
     return wrong + check_table(readme.rows, place), skipped
 
@@ -356,7 +331,7 @@ def update(text, place):
 
 GOOD = """
 ```
-$ memtool diff memory1.prof memory9.prof
+$ memtool diff --quiet memory1.prof memory9.prof
 base memory1.prof 3.85 MiB → … · 1 row grew, 0 shrank
 …
 11 executables of unknown size (the runtime wrote -1): not in the sums

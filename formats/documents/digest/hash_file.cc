@@ -46,7 +46,7 @@ Result<void> AddRest(Source& source, Hasher& hasher, std::uint64_t most) {
     }
     if (*got > most) {
       return Fail(ErrorCode::kLimit, "has too many bytes to hash",
-                  "lift it with --limit unpacked-bytes=SIZE");
+                  "lift it with --max unpacked-bytes=SIZE");
     }
     most -= *got;
     hasher.Add(std::span(buffer).first(*got));

@@ -295,7 +295,7 @@ void PickleMachine::Mark() {
   if (marks_.size() >= limits_.depth) {
     ThrowRead(ErrorCode::kLimit, op_, {},
               fmt::format("containers nested deeper than {}", limits_.depth),
-              "lift it with --limit depth=N");
+              "lift it with --max depth=N");
   }
   marks_.push_back(stack_.size());
 }
@@ -349,7 +349,7 @@ void PickleMachine::Text(std::uint64_t size) {
       ThrowRead(
           ErrorCode::kLimit, op_, {},
           fmt::format("a string of {} bytes, over the limit of {}", size, limits_.string_bytes),
-          "lift it with --limit string-bytes=SIZE");
+          "lift it with --max string-bytes=SIZE");
     }
     NeedMore(size);
   }

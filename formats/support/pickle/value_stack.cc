@@ -15,7 +15,7 @@ void ValueStack::Enlarge(std::size_t count) {
     throw ReadError(Error{.code = ErrorCode::kLimit,
                           .input = {},
                           .message = "a container longer than the limit for one record",
-                          .hint = "lift it with --limit record-bytes=SIZE"});
+                          .hint = "lift it with --max record-bytes=SIZE"});
   }
   values_.resize(std::max({size_ + count, values_.size() * 2, kFirstCapacity}));
 }

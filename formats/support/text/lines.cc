@@ -23,7 +23,7 @@ void Lines::More() {
 void Lines::CheckSize(std::size_t size) const {
   if (size > limits_.record_bytes) {
     ThrowRead(ErrorCode::kLimit, in_.offset() + given_, "line " + std::to_string(number_ + 1),
-              "longer than the limit on records", "--limit record-bytes=SIZE raises it");
+              "longer than the limit on records", "--max record-bytes=SIZE raises it");
   }
 }
 

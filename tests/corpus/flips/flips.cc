@@ -185,7 +185,7 @@ void Run::Ask(const Line& line, const Format& format, const std::string& whole) 
     }
   }
   if (words[0] != "pprof") {
-    words.insert(words.begin() + 1, {"--limit", "memory=512MiB"});
+    words.insert(words.begin() + 1, {"--max", "memory=512MiB"});
   }
   Watch(line.words);
   commands::StringSink out;

@@ -28,7 +28,7 @@ def kineto_addresses(n, hostile):
 
 
 def ends(i, n, hostile):
-    """-> the step at which a scope ends that begins at step i: all within each other, or as many as --limit depth keeps."""
+    """-> the step at which a scope ends that begins at step i: all within each other, or as many as --max depth keeps."""
     return 2 * n - i if hostile else min(n, (i // DEPTH + 1) * DEPTH)
 
 

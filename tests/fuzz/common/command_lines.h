@@ -62,7 +62,7 @@ inline constexpr auto kChosenLines = std::to_array<ChosenLine>({
     {"check --baseline FILE OTHER"},
     {"check --budget FILE --format json OTHER"},
     {"whatif FILE"},
-    {"whatif --limit 100MiB --format json FILE"},
+    {"whatif --process-limit 100MiB --format json FILE"},
     {"segments --conf expandable_segments:True FILE"},
     {"fit --x 1,2 WHOLE FILE", true},
     {"oom --format json WHOLE FILE", true},

@@ -91,10 +91,10 @@ TEST(Mxnet, TagsKeepToTheLimits) {
   EXPECT_TRUE(Load(rows + "\"a:b:c\",\"1\",\"0\",\"1\",\"0\"\n", options));
   const auto deep = Load(rows + "\"a:b:c:d\",\"1\",\"0\",\"1\",\"0\"\n", options);
   ASSERT_FALSE(deep);
-  EXPECT_THAT(ToString(deep.error()), HasSubstr("--limit depth"));
+  EXPECT_THAT(ToString(deep.error()), HasSubstr("--max depth"));
   const auto longer = Load(rows + "\"abcdefghi\",\"1\",\"0\",\"1\",\"0\"\n", options);
   ASSERT_FALSE(longer);
-  EXPECT_THAT(ToString(longer.error()), HasSubstr("--limit string-bytes"));
+  EXPECT_THAT(ToString(longer.error()), HasSubstr("--max string-bytes"));
 }
 
 // A tag is one sample as long as its sums fit; beyond that it is several, all of them exact.

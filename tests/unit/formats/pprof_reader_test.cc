@@ -177,7 +177,7 @@ TEST(PprofReader, KeepsToItsLimits) {
     const auto recording = LoadBytes(bytes, options);
     ASSERT_FALSE(recording.has_value()) << name;
     EXPECT_EQ(recording.error().code, ErrorCode::kLimit) << name;
-    EXPECT_THAT(recording.error().hint, testing::HasSubstr(std::string("--limit ") + name));
+    EXPECT_THAT(recording.error().hint, testing::HasSubstr(std::string("--max ") + name));
   }
 }
 

@@ -1,5 +1,5 @@
 // Resource limits for reading one input. Every default is stated here and in memtool-formats(5);
-// each can be changed with --limit NAME=VALUE.
+// each can be changed with --max NAME=VALUE.
 #pragma once
 
 #include <cstdint>

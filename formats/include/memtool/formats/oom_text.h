@@ -5,18 +5,18 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "memtool/profile/account/oom_message.h"
 
 namespace memtool::formats {
 
 struct OomLog {
-  std::deque<OomMessage> messages{};  // by line; the first ones, when there are very many
-  std::uint64_t found = 0;            // all of them
+  std::vector<OomMessage> messages{};  // by line; the first ones, when there are very many
+  std::uint64_t found = 0;             // all of them
   // Attempts that failed and were repeated, which are not messages; the last of them.
   std::uint64_t retries = 0;
   std::optional<OomMessage> last_retry{};

@@ -215,7 +215,7 @@ TEST(Unpack, StopsAtTheLimitOfUnpackedBytes) {
   const Unpacked result = Unwrapped(Gzip(text), limits);
   ASSERT_TRUE(result.error);
   EXPECT_EQ(result.error->code, ErrorCode::kLimit);
-  EXPECT_THAT(result.error->hint, HasSubstr("--limit unpacked-bytes"));
+  EXPECT_THAT(result.error->hint, HasSubstr("--max unpacked-bytes"));
 }
 
 TEST(Unpack, StopsAtTheRatioPastTheFreeBytes) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,16 +15,16 @@ namespace memtool {
 namespace {
 
 OomInputsAnswer ThreeInputs() {
-  const std::deque<OomMessage> full{{.kind = "CUDA",
-                                     .line = 9,
-                                     .gpu = 0,
-                                     .rank = 5,
-                                     .requested_bytes = OomNumber{450},
-                                     .capacity = OomNumber{1000},
-                                     .free = OomNumber{100},
-                                     .allocated = OomNumber{500},
-                                     .unallocated = OomNumber{300}}};
-  const std::deque<OomMessage> none;
+  const std::vector<OomMessage> full{{.kind = "CUDA",
+                                      .line = 9,
+                                      .gpu = 0,
+                                      .rank = 5,
+                                      .requested_bytes = OomNumber{450},
+                                      .capacity = OomNumber{1000},
+                                      .free = OomNumber{100},
+                                      .allocated = OomNumber{500},
+                                      .unallocated = OomNumber{300}}};
+  const std::vector<OomMessage> none;
   OomInputsMaker maker;
   EXPECT_TRUE(maker.Add({.kept = full, .found = 1}, "", "rank5.log"));
   EXPECT_FALSE(maker.Add({.kept = full, .found = 1}, "4", "rank5.log"));
@@ -53,12 +52,12 @@ TEST(OomInputs, ARowForEach) {
 // Of failures that all tell a time the earliest comes first; the name tells the rank.
 TEST(OomInputs, AreOrderedByTime) {
   const auto log = [](std::int64_t seconds) {
-    return std::deque<OomMessage>{
+    return std::vector<OomMessage>{
         {.kind = "CUDA", .time = seconds * 1'000'000'000, .requested_bytes = OomNumber{450}}};
   };
-  const std::deque<OomMessage> zero = log(14);
-  const std::deque<OomMessage> three = log(10);
-  const std::deque<OomMessage> none;
+  const std::vector<OomMessage> zero = log(14);
+  const std::vector<OomMessage> three = log(10);
+  const std::vector<OomMessage> none;
   OomInputsMaker maker;
   EXPECT_TRUE(maker.Add({.kept = zero, .found = 1}, "", "rank0.log"));
   EXPECT_TRUE(maker.Add({.kept = none}, "", "rank1.log"));
@@ -75,9 +74,9 @@ TEST(OomInputs, AreOrderedByTime) {
 }
 
 TEST(OomInputs, WithoutTimesTheOrderStays) {
-  const std::deque<OomMessage> timed{
+  const std::vector<OomMessage> timed{
       {.kind = "CUDA", .time = 5, .requested_bytes = OomNumber{450}}};
-  const std::deque<OomMessage> untimed{{.kind = "CUDA", .requested_bytes = OomNumber{450}}};
+  const std::vector<OomMessage> untimed{{.kind = "CUDA", .requested_bytes = OomNumber{450}}};
   OomInputsMaker maker;
   EXPECT_TRUE(maker.Add({.kept = untimed, .found = 1}, "", "rank0.log"));
   EXPECT_TRUE(maker.Add({.kept = timed, .found = 1}, "", "rank3.log"));

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +49,7 @@ std::vector<OomAdviceKind> Kinds(const std::vector<OomAdvice>& advice) {
 TEST(Oom, AFragmentedMessage) {
   OomMessage message = Message(200);
   message.others = {{.pid = 41, .used = OomNumber{820}}, {.pid = 42, .used = OomNumber{120}}};
-  const std::deque<OomMessage> log{message};
+  const std::vector<OomMessage> log{message};
   const OomAnswer answer = Oom({.kept = log, .found = 1}, 1, "train.log");
 
   EXPECT_EQ(OomRows(answer.rows),
@@ -213,7 +212,7 @@ TEST(Oom, HoldersFold) {
 TEST(Oom, AMessageIsChosen) {
   const OomMessage bare{.kind = "CUDA", .gpu = 1};
   // Numbers 1 to 3 of five.
-  const std::deque<OomMessage> kept{bare, Message(200), Message(300)};
+  const std::vector<OomMessage> kept{bare, Message(200), Message(300)};
   const OomMessages log{.kept = kept, .found = 5};
   EXPECT_EQ(ChooseMessage(log, std::nullopt, ""), 2) << "the first that tells what was asked";
   EXPECT_EQ(ChooseMessage(log, std::nullopt, "1"), 1);
@@ -235,7 +234,7 @@ TEST(Oom, OfOneRequestTheMessageWithMoreFiguresIsChosen) {
   OomMessage little = Message(200);
   little.free.reset();
   little.capacity.reset();
-  const std::deque<OomMessage> kept{little, Message(300), Message(200)};
+  const std::vector<OomMessage> kept{little, Message(300), Message(200)};
   EXPECT_EQ(ChooseMessage({.kept = kept, .found = 3}, std::nullopt, ""), 3);
 }
 
@@ -246,7 +245,7 @@ TEST(Oom, TheFirstRankIsTold) {
   first.time = 1'000'000'000;
   next.rank = 0;
   next.time = 5'200'000'000;
-  const std::deque<OomMessage> kept{first, first, next};
+  const std::vector<OomMessage> kept{first, first, next};
   const OomAnswer answer = Oom({.kept = kept, .found = 3}, 1, "train.log");
   ASSERT_TRUE(answer.order);
   EXPECT_EQ(answer.order->first, 3);
@@ -269,7 +268,7 @@ TEST(Oom, IsJson) {
 }
 
 TEST(Oom, ALogWithoutAMessage) {
-  const std::deque<OomMessage> none;
+  const std::vector<OomMessage> none;
   const OomAnswer answer = Oom({.kept = none, .lines = 3}, 0, "quiet.log");
   EXPECT_FALSE(answer.found);
   EXPECT_EQ(answer.log_lines, 3);

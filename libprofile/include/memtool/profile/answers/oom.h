@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -129,7 +128,7 @@ OomAnswer Oom(const Selection& selection, const OomQuery& query = {});
 
 // A log's messages by line: `kept` are the first of all `found`. Valid as long as the log is.
 struct OomMessages {
-  const std::deque<OomMessage>& kept;
+  const std::vector<OomMessage>& kept;
   std::int64_t found = 0;
   std::int64_t lines = 0;  // of the log
   std::int64_t bytes = 0;

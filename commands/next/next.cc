@@ -1,0 +1,257 @@
+#include "next/next.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <utility>
+
+#include "memtool/profile/model/answerable.h"
+#include "memtool/profile/model/extent.h"
+#include "next/answer_values.h"
+#include "output/escape.h"
+#include "words/words.h"
+
+namespace memtool::commands {
+
+namespace {
+
+constexpr std::size_t kMaxSteps = 2;
+constexpr std::size_t kMaxFiles = 4;  // of a line that names all
+constexpr double kManyOthers = 0.25;
+constexpr double kTelling = 0.3;  // of all bytes, for the first row to be asked about
+
+// One of the conditions that a rule may have; all that it has must hold.
+enum Condition : std::uint16_t {
+  kAlways = 0,
+  kRanOut = 1U << 0U,
+  kRun = 1U << 1U,
+  kBlocks = 1U << 2U,
+  kNoPlan = 1U << 3U,
+  kNoRun = 1U << 4U,
+  kPyTorch = 1U << 5U,
+  kKnown = 1U << 6U,  // the framework
+  kLabels = 1U << 7U,
+  kGrows = 1U << 8U,
+  kOthers = 1U << 9U,
+  kSeveral = 1U << 10U  // files
+};
+
+struct Rule {
+  std::string_view asked;     // the commands after which it is said, each between blanks
+  std::string_view question;  // of memtool::QuestionsFor; empty: any input has an answer
+  unsigned conditions;
+  // {all}, {one} (where there is one only), {first} and {last} are files, {name} and {label} what
+  // the first row is about.
+  std::string_view words;
+  std::string_view why;
+};
+
+// In the order in which they are said. tests/next runs every line that the cases print.
+constexpr auto kRules = std::to_array<Rule>({
+    {" overview top segments whatif timeline ", "oom", kRanOut, "oom {all}",
+     "why it failed, and what would have helped"},
+    {" overview ", "whatif", kRanOut | kPyTorch, "whatif {one}",
+     "the run replayed with other allocator settings"},
+    {" overview ", "leaks", kGrows, "leaks {one}", "which lines grow, step by step"},
+    {" overview buckets ", "buckets", kOthers, "buckets --explain Others {all}",
+     "what is in no category"},
+    {" overview top ", "timeline", kRun, "timeline {one}",
+     "memory over the whole run, by who holds it"},
+    {" overview timeline ", "steps", kRun, "steps {one}", "the peak of each step"},
+    {" overview account ", "segments", kBlocks | kNoPlan, "segments {one}",
+     "what the allocator holds, and what fragments it"},
+    {" top leaks diff ", "peek", kAlways, "peek {name} {last}", "who calls it, and what it calls"},
+    {" overview peek tree traces ", "flame", kAlways, "flame {all}", "the whole call tree"},
+    {" overview ", "tags", kLabels | kNoPlan, "tags {all}",
+     "bytes by label: device, kind and others"},
+    {" overview buckets ", "account", kKnown, "account {all}", "where every byte of the card went"},
+    {" diff ", "flame", kSeveral, "flame --diff-base {first} {last}",
+     "what grew and shrank in the call tree"},
+    {" leaks ", "", kSeveral, "diff {first} {last}", "what changed from the first to the last"},
+    {" leaks steps ", "timeline", kRun, "timeline {one}", "memory over the whole run"},
+    {" segments ", "whatif", kRun | kPyTorch, "whatif {one}",
+     "the run replayed with other allocator settings"},
+    {" tags ", "top", kAlways, "top --by label:{label} {all}",
+     "a row for each value of that label"},
+    {" events ", "timeline", kAlways, "timeline {one}", "memory over the whole run"},
+    {" events ", "events", kAlways, "events --summary {one}", "how long allocations live"},
+    {" whatif ", "segments", kBlocks, "segments {one}", "what fragmented it as it was"},
+    {" top ", "buckets", kKnown, "buckets {all}", "the same bytes by category"},
+    {" info ", "", kAlways, "{one}", "all of it on one screen"},
+    {" info check fit tags account segments events steps whatif buckets tree flame ", "top",
+     kAlways, "top {last}", "what holds it, function by function"},
+    {" top ", "flame", kAlways, "flame {all}", "the whole call tree"},
+});
+
+bool Holds(unsigned conditions, const InputFacts* facts, const Found& found, std::size_t files) {
+  const InputFacts none;
+  const InputFacts& input = facts == nullptr ? none : *facts;
+  const std::array<std::pair<Condition, bool>, 11> all{
+      {{kRanOut, input.ran_out},
+       {kRun, input.run},
+       {kBlocks, input.blocks},
+       {kNoPlan, !input.plan},
+       {kNoRun, !input.run},
+       {kPyTorch, input.framework == Framework::kPyTorch},
+       {kKnown, input.framework != Framework::kUnknown},
+       {kLabels, input.labels},
+       {kGrows, found.grows},
+       {kOthers, found.many_others},
+       {kSeveral, files > 1}}};
+  return std::all_of(all.begin(), all.end(), [conditions](const auto& condition) {
+    return (conditions & condition.first) == 0 || condition.second;
+  });
+}
+
+// As a shell and a regular expression take it as it is: others are left for people to write.
+bool IsPlain(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == ':';
+  });
+}
+
+std::int64_t FigureOf(const AnswerView& answer, std::string_view key) {
+  const auto found = std::find_if(answer.figures.begin(), answer.figures.end(),
+                                  [key](const NamedValue& figure) { return figure.first == key; });
+  return found == answer.figures.end() ? 0 : NumberOf(found->second);
+}
+
+}  // namespace
+
+InputFacts FactsOf(const Recording& recording) {
+  InputFacts facts{.questions = QuestionsFor(recording),
+                   .framework = recording.metadata.origin.framework,
+                   .plan = recording.metadata.origin.kind == RecordingKind::kProgram,
+                   .blocks = recording.state != nullptr,
+                   .labels = recording.label_set_count() > 1};
+  facts.run = !facts.plan && CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;
+  facts.ran_out = CanAnswer(recording, "oom") &&
+                  std::any_of(recording.history->events.begin(), recording.history->events.end(),
+                              [](const Event& event) { return event.action == Action::kOom; });
+  return facts;
+}
+
+bool AreMany(std::int64_t others, std::int64_t total) {
+  return total > 0 && static_cast<double>(others) >= kManyOthers * static_cast<double>(total);
+}
+
+Found FoundIn(const AnswerView& answer) {
+  Found found;
+  const std::int64_t total = FigureOf(answer, "total");
+  const auto next = answer.rows(0);
+  const std::string_view question = answer.head->question;
+  if (question == "buckets") {
+    while (const AnswerView::Values* row = next()) {
+      const Value* bucket = ValueOf(answer, *row, "bucket");
+      const Value* bytes = ValueOf(answer, *row, "bytes");
+      found.many_others =
+          found.many_others || (bucket != nullptr && bytes != nullptr &&
+                                TextOf(*bucket) == "Others" && AreMany(NumberOf(*bytes), total));
+    }
+    return found;
+  }
+  const AnswerView::Values* row = next();
+  if (row == nullptr) {
+    return found;
+  }
+  const auto text = [&](std::string_view key) {
+    const Value* value = ValueOf(answer, *row, key);
+    return value == nullptr ? std::string() : TextOf(*value);
+  };
+  const auto number = [&](std::string_view key) {
+    const Value* value = ValueOf(answer, *row, key);
+    return value == nullptr ? 0 : NumberOf(*value);
+  };
+  if (question == "leaks") {
+    found.grows = number("slope") > 0 && text("kind") != "noise";
+  }
+  if (question == "tags") {
+    found.label = IsPlain(text("key")) ? text("key") : "";
+  }
+  const std::int64_t share = question == "top"                    ? number("flat")
+                             : question == "diff"                 ? number("delta")
+                             : question == "leaks" && found.grows ? total
+                                                                  : 0;
+  // A function has a file; other rows' names are not those of frames.
+  if (share > 0 && static_cast<double>(share) >= kTelling * static_cast<double>(total) &&
+      !text("file").empty() && IsPlain(text("name"))) {
+    found.name = text("name");
+  }
+  return found;
+}
+
+std::vector<NextStep> NextSteps(std::string_view asked, const InputFacts* facts, const Found& found,
+                                std::span<const std::string> files, std::size_t most) {
+  if (files.empty()) {
+    return {};
+  }
+  std::string all;
+  for (const std::string& file : files) {
+    all += (all.empty() ? "" : " ") + ShellName(file);
+  }
+  const auto needs = [](const Rule& rule, std::string_view what) {
+    return rule.words.find(what) != std::string_view::npos;
+  };
+  const std::string mark = fmt::format(" {} ", asked);
+  std::vector<NextStep> steps;
+  for (const Rule& rule : kRules) {
+    const bool answered =
+        rule.question.empty() ||
+        (facts != nullptr && std::find(facts->questions.begin(), facts->questions.end(),
+                                       rule.question) != facts->questions.end());
+    if (steps.size() == most || rule.asked.find(mark) == std::string_view::npos || !answered ||
+        !Holds(rule.conditions, facts, found, files.size()) ||
+        (needs(rule, "{name}") && found.name.empty()) ||
+        (needs(rule, "{label}") && found.label.empty()) ||
+        (needs(rule, "{all}") && files.size() > kMaxFiles) ||
+        (needs(rule, "{one}") && files.size() > 1)) {
+      continue;
+    }
+    steps.push_back(
+        {"memtool " + fmt::format(fmt::runtime(rule.words), fmt::arg("all", all),
+                                  fmt::arg("one", all), fmt::arg("first", ShellName(files.front())),
+                                  fmt::arg("last", ShellName(files.back())),
+                                  fmt::arg("name", found.name), fmt::arg("label", found.label)),
+         rule.why});
+  }
+  return steps;
+}
+
+std::vector<NextStep> NextSteps(const AnswerView& answer, const InputFacts* facts) {
+  std::vector<std::string> files;
+  for (const InputNote& input : answer.head->inputs) {
+    files.push_back(input.path);
+  }
+  if (std::find(files.begin(), files.end(), "standard input") != files.end()) {
+    return {};
+  }
+  return NextSteps(answer.head->question, facts, FoundIn(answer), files, kMaxSteps);
+}
+
+std::string NextText(std::span<const NextStep> steps, std::size_t width, std::size_t indent) {
+  const std::size_t beside = indent + 4;  // "  # "
+  const std::size_t room = width == 0 ? SIZE_MAX : width - std::min(width, beside);
+  std::size_t wide = 0;
+  std::size_t longest = 0;
+  for (const NextStep& step : steps) {
+    wide = std::max(wide, DisplayWidth(step.command));
+    longest = std::max(longest, DisplayWidth(step.why));
+  }
+  // One below the other where there is room for all, else each behind its command.
+  const bool aligned = wide + longest <= room;
+  std::string text;
+  for (const NextStep& step : steps) {
+    const std::size_t size = DisplayWidth(step.command);
+    text += fmt::format("{:<{}}{}", text.empty() ? "NEXT" : "", indent, step.command);
+    if (!step.why.empty() && size + DisplayWidth(step.why) <= room) {
+      text += fmt::format("{:{}}  # {}", "", aligned ? wide - size : 0, step.why);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace memtool::commands
