@@ -1,4 +1,5 @@
 """What can go wrong."""
+import os
 from typing import Optional
 
 
@@ -39,4 +40,4 @@ class MemtoolWarning(UserWarning):
 def of(error: dict) -> Error:
     kind = UsageError if error["code"] == "usage" else InputError
     text = error.pop("text")
-    return kind(text, **error)
+    return kind(text, **{**error, "input": os.fsdecode(error["input"])})

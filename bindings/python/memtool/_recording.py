@@ -1,4 +1,5 @@
 """Inputs, and the questions that can be asked of them."""
+import atexit
 import difflib
 import os
 import warnings
@@ -10,6 +11,8 @@ from ._answer import Answer
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 _VOCABULARY = _core.vocabulary()
+# Work that Ctrl-C left alone must not outlive what it uses.
+atexit.register(_core.stop)
 # Commands of which a failure is the subject, or all of the file: what `load` was given is not for them.
 _WITHOUT_MOMENT = ("oom", "account")
 
@@ -247,7 +250,7 @@ def load(path: Path, at: Optional[str] = None, **options: Any) -> Recording:
 
     Raises InputError, with the place, for what cannot be read. Other threads run meanwhile.
     """
-    read, outcome = _core.load(os.fsencode(path))
+    read, outcome = _core.load(os.fsencode(path), None if at is None else str(at).encode(), None)
     if outcome.error is not None:
         raise _errors.of(outcome.error)
     for keyword in options:
