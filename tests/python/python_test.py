@@ -6,8 +6,8 @@ usage: python_test.py --memtool PATH --testdata DIR --wheel FOLDER [--python PYT
 Makes a virtual environment that sees the distribution's packages, installs the wheel of FOLDER there,
 and runs itself in it (--inside): for every file of DIR, and of the folders in MEMTOOL_REFERENCE_DATA, every
 line of LINES must have the columns, figures and notes of the program's --format json; errors must be
-the program's errors. Then what only Python has: pandas, Arrow, threads, hostile names; methods.py and reading.py
-have the rest of that.
+the program's errors. Then what only Python has: pandas, Arrow, threads, hostile names; methods.py, reading.py
+and notebook.py have the rest of that.
 Skipped (77) without a wheel, with one that is older than the program, and without pandas.
 """
 import argparse
@@ -470,10 +470,11 @@ def inside(args):
     warnings.simplefilter("ignore", memtool.MemtoolWarning)
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from methods import Methods
+    from notebook import Notebook
     from reading import Reading
     Methods.program = staticmethod(lambda *words: program(args.memtool, *words))
     Methods.differences = staticmethod(differences)
-    cases = (OnlyPython, Methods, Reading)
+    cases = (OnlyPython, Methods, Reading, Notebook)
     for case in cases:
         case.testdata = args.testdata
     load = unittest.defaultTestLoader.loadTestsFromTestCase
