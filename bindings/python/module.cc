@@ -2,7 +2,10 @@
 // Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +19,11 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/replay/moment.h"
+#include "output/escape.h"
 #include "output/sink.h"
 #include "session/recording_cache.h"
+#include "task.h"
 #include "values.h"
 
 namespace py = pybind11;
@@ -75,9 +81,10 @@ void Replay(Input& input) {
   input.index = std::move(index);
 }
 
-Result<Input> Read(const std::string& path) {
+Result<Input> Read(const std::string& path, Task& task) {
   formats::OpenOptions options;
   options.accepted.oom_logs = true;
+  options.on_bytes = [&task](std::uint64_t bytes) { task.CountRead(bytes); };
   auto document = formats::Open(path, options);
   MEMTOOL_TRY(document);
   Input input{.path = path};
@@ -86,42 +93,102 @@ Result<Input> Read(const std::string& path) {
       input.format = "text log";
       return input;
     }
-    // Text without a message: perhaps a reader recognises it.
-    auto recording = formats::OpenRecording(path);
+    // Text without a message: perhaps a reader recognises it. Its bytes were counted.
+    options.on_bytes = [&task](std::uint64_t /*bytes*/) { task.CheckWanted(); };
+    auto recording = formats::OpenRecording(path, options);
     MEMTOOL_TRY(recording);
     document = formats::Document(*std::move(recording));
   }
+  task.may_wait = false;
+  task.CheckWanted();
   input.recording = std::make_shared<const Recording>((*std::move(document)).recording());
   input.format = input.recording->metadata.format_display;
   Replay(input);
   return input;
 }
 
-Outcome Load(const std::string& path, std::optional<Input>& input) {
-  const py::gil_scoped_release release;
-  auto read = Read(path);
-  if (read) {
-    input = *std::move(read);
-    return {};
+// How many bytes a file has; none where only reading tells.
+std::optional<std::uint64_t> SizeOf(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
   }
-  Error error = std::move(read.error());
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Outcome Failed(Error error, const std::string& path) {
   error.input = error.input.empty() ? path : error.input;
-  return {.code = static_cast<int>(commands::ExitCodeFor(error)), .error = std::move(error)};
+  const commands::ExitCode code = commands::ExitCodeFor(error);
+  return {.code = static_cast<int>(code), .error = std::move(error)};
+}
+
+// Calls `report`, unless it is None, with how many bytes were read and how many there are.
+class Progress {
+ public:
+  Progress(py::object report, std::optional<std::uint64_t> total)
+      : report_(std::move(report)), total_(total) {}
+
+  void Show(std::uint64_t read) {
+    // What is read with a file, from one beside it, is not in its size.
+    read = total_ ? std::min(read, *total_) : read;
+    if (!report_.is_none() && read > shown_) {
+      shown_ = read;
+      report_(read, total_);
+    }
+  }
+  // A reader may know enough before the end.
+  void ShowEnd() { Show(total_.value_or(0)); }
+
+ private:
+  py::object report_;
+  std::optional<std::uint64_t> total_;
+  std::uint64_t shown_ = 0;
+};
+
+using Loaded = std::pair<std::shared_ptr<Input>, Outcome>;
+
+Loaded Load(const std::string& path, const std::optional<std::string>& moment,
+            const py::object& report) {
+  if (moment) {
+    if (auto parsed = ParseMoment(*moment, "at"); !parsed) {
+      return {nullptr, Failed(std::move(parsed.error()), "")};
+    }
+  }
+  Progress progress(report, SizeOf(path));
+  const auto loaded = std::make_shared<Loaded>();
+  RunTask(
+      [loaded, path](Task& task) {
+        task.may_wait = !SizeOf(path).has_value();
+        auto read = Read(path, task);
+        if (read) {
+          loaded->first = std::make_shared<Input>(*std::move(read));
+        } else {
+          loaded->second = Failed(std::move(read.error()), path);
+        }
+      },
+      [&progress](const Task& task) { progress.Show(task.read()); });
+  if (loaded->first) {
+    progress.ShowEnd();
+  }
+  return std::move(*loaded);
 }
 
 // --- command lines ---
 
 struct NamedInput {
   std::string name;  // as the command line has it
-  const Input* input = nullptr;
+  std::shared_ptr<const Input> input;
 };
 
-// `as_columns`: an answer with rows becomes a table instead of text.
-Outcome Run(const std::vector<std::string>& words, const std::vector<NamedInput>& inputs,
-            bool as_columns) {
-  const py::gil_scoped_release release;
+struct CommandLine {
+  std::vector<std::string> words;
+  std::vector<NamedInput> inputs;
+  bool as_columns = false;  // an answer with rows becomes a table instead of text
+};
+
+Outcome Answer(const CommandLine& line, const Task& task) {
   RecordingCache cache;
-  for (const NamedInput& named : inputs) {
+  for (const NamedInput& named : line.inputs) {
     if (named.input->recording) {
       cache.Keep(RecordingCache::GetKey(named.name, {}), named.input->recording,
                  named.input->index);
@@ -131,16 +198,24 @@ Outcome Run(const std::vector<std::string>& words, const std::vector<NamedInput>
   commands::StringSink out;
   commands::StringSink err;
   commands::Streams streams{out, err, {}, &cache};
-  if (as_columns) {
-    streams.on_answer = [&outcome](const AnswerView& answer, std::size_t limit) {
+  if (line.as_columns) {
+    streams.on_answer = [&](const AnswerView& answer, std::size_t limit) {
+      task.CheckWanted();
       outcome.table = std::make_shared<const Table>(ToTable(answer, limit));
     };
   }
-  outcome.code = commands::RunMain(words, streams);
+  outcome.code = commands::RunMain(line.words, streams);
   outcome.out = out.text();
   outcome.err = err.text();
   outcome.error = std::move(streams.error);
   return outcome;
+}
+
+Outcome Run(CommandLine line) {
+  const auto outcome = std::make_shared<Outcome>();
+  RunTask([outcome, line = std::move(line)](Task& task) { *outcome = Answer(line, task); },
+          [](const Task& /*task*/) {});
+  return std::move(*outcome);
 }
 
 // --- columns ---
@@ -262,7 +337,7 @@ py::object ToError(const Outcome& outcome) {
   py::dict made;
   made["text"] = ToStr(EscapeText(ToString(error)));
   made["code"] = ErrorCodeName(error.code);
-  made["input"] = ToStr(error.input);
+  made["input"] = py::bytes(error.input);
   made["offset"] = ToObject(Value(error.offset));
   made["message"] = ToStr(EscapeText(error.message));
   made["hint"] = ToStr(EscapeText(error.hint));
@@ -306,12 +381,21 @@ py::object GetStream(const std::shared_ptr<const Table>& table) {
   return py::reinterpret_steal<py::object>(capsule);
 }
 
-std::vector<NamedInput> NamedInputs(const std::vector<std::pair<py::bytes, const Input*>>& inputs) {
+using PythonInputs = std::vector<std::pair<py::bytes, std::shared_ptr<const Input>>>;
+
+std::vector<NamedInput> NamedInputs(const PythonInputs& inputs) {
   std::vector<NamedInput> named;
+  named.reserve(inputs.size());
   for (const auto& [name, input] : inputs) {
     named.push_back({std::string(name), input});
   }
   return named;
+}
+
+// Text as a terminal may have it, and how many cells of it that takes; at most `width`.
+std::pair<py::str, std::size_t> Show(std::string_view bytes, std::size_t width) {
+  const std::string shown = commands::Shorten(EscapeText(bytes), width);
+  return {py::str(shown), commands::DisplayWidth(shown)};
 }
 
 }  // namespace
@@ -364,17 +448,19 @@ PYBIND11_MODULE(_core, module) {
         return std::const_pointer_cast<Table>(outcome.table);  // NOLINT: Python only reads it
       });
 
-  module.def("load", [](const py::bytes& path) {
-    std::optional<Input> input;
-    Outcome outcome = Load(std::string(path), input);
-    return std::pair(input ? std::make_shared<Input>(*std::move(input)) : nullptr,
-                     std::move(outcome));
+  module.def("load", [](const py::bytes& path, const std::optional<py::bytes>& moment,
+                        const py::object& report) {
+    return Load(std::string(path), moment ? std::optional(std::string(*moment)) : std::nullopt,
+                report);
   });
   module.def("run",
-             [](const std::vector<py::bytes>& words,
-                const std::vector<std::pair<py::bytes, const Input*>>& inputs, bool as_columns) {
-               return Run({words.begin(), words.end()}, NamedInputs(inputs), as_columns);
+             [](const std::vector<py::bytes>& words, const PythonInputs& inputs, bool as_columns) {
+               return Run({{words.begin(), words.end()}, NamedInputs(inputs), as_columns});
              });
+  module.def("show", [](const py::bytes& text, std::size_t width) {
+    return Show(std::string_view(text), width);
+  });
+  module.def("stop", StopTasks, py::call_guard<py::gil_scoped_release>());
   module.def("vocabulary", Vocabulary);
   module.attr("__version__") = MEMTOOL_VERSION;
 }

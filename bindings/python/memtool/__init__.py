@@ -2,12 +2,12 @@
 
     import memtool
     run = memtool.load("snapshot.pickle", at="peak")
-    run.top(by="line")                      # a table; in a notebook it shows itself
+    run.top(by="line")                      # its first rows; in a notebook the program's table
     pandas.DataFrame(run.top())             # columns that pandas and Polars take
     run.diff(memtool.load("yesterday.pickle", at="peak"))
 
-Each question is a command of memtool, with that command's options as keywords: `--tag-focus X` is
-`tag_focus="X"`. Answers have the columns of its `--format json`; sizes are in bytes, times in
+Each question is a command of memtool, with that command's options as keywords: `--not-own X` is
+`not_own="X"`. Answers have the columns of its `--format json`; sizes are in bytes, times in
 microseconds. Files are data: nothing in them is run, a pickle is never unpickled.
 """
 from ._answer import Answer, Column

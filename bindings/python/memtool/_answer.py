@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from . import _core
+from ._shown import names, shown, table, value_text
 
-_SHOWN = 20  # rows
+_SHOWN = 20  # rows of a text
+_FIRST = 10  # rows of a repr
 
 
 class Column(Sequence):
@@ -66,7 +68,7 @@ class Column(Sequence):
 
     def _values(self) -> list:
         if self._objects is None:
-            self._objects = self._column.objects()
+            self._objects = self._column.objects() or []
         return self._objects
 
     def _at(self, row: int) -> Any:
@@ -146,12 +148,16 @@ class Column(Sequence):
         return arrays[data.dtype.kind](data, missing)
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(value) for value in self[:6])
-        return f"<{self.key}, {self.unit}, {len(self):,} rows: {shown}{', …' if len(self) > 6 else ''}>"
+        first = ", ".join(shown(value_text(value, self.unit)) for value in self[:6])
+        rest = ", …" if len(self) > 6 else ""
+        return f"<{shown(self.key)}, {self.unit}, {len(self):,} rows: {first}{rest}>"
 
 
 class Answer(Dict[str, Column]):
-    """A table: a dict of columns, in the order of the command's JSON.
+    """A table: a dict of columns, in the order of the command's JSON; sizes are bytes, times microseconds.
+
+    As with a DataFrame, answer["size"] is a column, iteration goes over their names, and len(answer) is
+    the number of rows. repr() has the first rows, print() the command's own table.
 
     pandas.DataFrame(answer) and polars.DataFrame(answer) take it; answer.to_pandas() without a copy
     of the columns; so does whatever reads Arrow streams (polars.from_arrow, pyarrow.table, duckdb).
@@ -183,6 +189,9 @@ class Answer(Dict[str, Column]):
         """How many rows each column has."""
         return self._table.rows
 
+    def __len__(self) -> int:
+        return self.rows
+
     def row(self, number: int) -> Dict[str, Any]:
         """One row, by column."""
         return {key: column[number] for key, column in self.items()}
@@ -200,7 +209,8 @@ class Answer(Dict[str, Column]):
     def text(self, n: Optional[int] = None) -> str:
         """The table as the command prints it: n rows, 0 = all; else as many as were asked for, but not
         more than 20."""
-        return self._again(format="table", n=min(self._limit or _SHOWN, _SHOWN) if n is None else n)
+        n = min(self._limit or _SHOWN, _SHOWN) if n is None else n
+        return self._again(format=None, n=n, quiet=True)  # what to ask next is in a shell's words
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
         return self._table.stream()
@@ -209,8 +219,21 @@ class Answer(Dict[str, Column]):
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<memtool.Answer of {self.question}: {self.rows:,} rows of {', '.join(self)}>"
+        size = f"{_counted(self.rows, 'row')}, {_counted(len(self.keys()), 'column')}"
+        head = f"<memtool.Answer of {self.question}: {size}>"
+        if not self.rows:
+            return f"{head}\n{names('columns: ', self)}".rstrip()
+        lines, fitting = table((key, column.unit, column[:_FIRST]) for key, column in self.items())
+        if self.rows > _FIRST:
+            lines.append(f"… {self.rows - _FIRST:,} more rows")
+        if fitting < len(self.keys()):
+            lines.append(names("… columns ", list(self)[fitting:]))
+        return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
         return ('<pre style="line-height:1.35;overflow-x:auto;white-space:pre">'
                 f"{html.escape(self.text())}</pre>")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,10 +1,13 @@
 """What can go wrong."""
-from typing import Optional
+import errno
+import os
+from typing import Any, Dict, Optional
 
 
 class Error(Exception):
     """memtool could not answer; the text says what, where and what to do.
 
+    code:    "malformed", "limit", …: what kind of failure it is
     input:   the file that it is about, "" when none
     offset:  the byte in it, unpacked, where that is known
     message: what is wrong, without the place
@@ -26,7 +29,7 @@ class UsageError(Error, ValueError):
 
 
 class InputError(Error, OSError):
-    """A file that cannot be read, is damaged, or is over a limit."""
+    """A file that is damaged, unknown, or over a limit."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -36,7 +39,20 @@ class MemtoolWarning(UserWarning):
     """Something about the answer that should be known, such as damage that was read around."""
 
 
-def of(error: dict) -> Error:
+def _errno_of(code: str, message: str) -> Optional[int]:
+    """What the operating system refused: the end of such a message is in its own words."""
+    if message == "is a folder, not a file":
+        return errno.EISDIR
+    # A folder of ranks calls whatever it cannot read malformed.
+    said = message if code in ("io", "output") or message.startswith("cannot be opened: ") else ""
+    return next((number for number in errno.errorcode if said.endswith(f": {os.strerror(number)}")), None)
+
+
+def of(error: Dict[str, Any]) -> Exception:
+    """What to raise: FileNotFoundError and its like for what the operating system refused, else an Error."""
+    text, file = error.pop("text"), os.fsdecode(error["input"])
+    number = _errno_of(error["code"], error["message"])
+    if number is not None:
+        return OSError(number, os.strerror(number), file or None)
     kind = UsageError if error["code"] == "usage" else InputError
-    text = error.pop("text")
-    return kind(text, **error)
+    return kind(text, **{**error, "input": file})
