@@ -267,7 +267,7 @@ class OverviewCommand final : public Command {
     if (top.error) {
       return OfLog(std::move(top), asker);
     }
-    const auto recording = asker.cache().Find(RecordingCache::GetKey(name, input_.load().format));
+    const auto recording = asker.cache().Find(RecordingCache::GetKey(name, input_.load()));
     Screen screen = ScreenOf(top, "top", {});
     if (recording != nullptr) {
       inputs_.front().format = recording->metadata.format;

@@ -87,17 +87,6 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
   return sum;
 }
 
-// What a kept input is found by: none where it is read in a way of its own.
-std::optional<std::string> GetKey(const std::string& name, const formats::OpenOptions& options) {
-  const formats::Limits defaults;
-  const bool usual = std::all_of(formats::LimitList().begin(), formats::LimitList().end(),
-                                 [&](const formats::LimitInfo& limit) {
-                                   return limit.value == &formats::Limits::memory ||
-                                          options.limits.*limit.value == defaults.*limit.value;
-                                 });
-  return usual ? std::optional(RecordingCache::GetKey(name, options.format)) : std::nullopt;
-}
-
 struct HowToRead {
   const formats::OpenOptions& options;
   RecordingCache* cache = nullptr;
@@ -110,8 +99,8 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
     return reading;
   }
   if (how.cache != nullptr) {
-    reading.key = GetKey(name, how.options);
-    reading.cache = reading.key ? how.cache->Find(*reading.key) : nullptr;
+    reading.key = RecordingCache::GetKey(name, how.options);
+    reading.cache = how.cache->Find(*reading.key);
   }
   if (reading.cache == nullptr) {
     reading.result =
@@ -247,9 +236,9 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
 }
 
 Shared InputReader::FindCached(const std::string& name) const {
-  const auto key =
-      streams_.cache == nullptr ? std::nullopt : commands::GetKey(name, inputs_.load());
-  return key ? streams_.cache->Find(*key) : nullptr;
+  return streams_.cache == nullptr
+             ? nullptr
+             : streams_.cache->Find(RecordingCache::GetKey(name, inputs_.load()));
 }
 
 std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording) const {

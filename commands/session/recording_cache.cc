@@ -1,9 +1,24 @@
 #include "session/recording_cache.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace memtool::commands {
+
+std::string RecordingCache::GetKey(const std::string& name, const formats::OpenOptions& options) {
+  std::string key = name + '\0' + options.format;
+  const formats::Limits defaults;
+  for (const formats::LimitInfo& limit : formats::LimitList()) {
+    // Memory is the process's, and no reader knows it.
+    const std::uint64_t value = options.limits.*limit.value;
+    if (limit.value != &formats::Limits::memory && value != defaults.*limit.value) {
+      key += fmt::format("{}{}={}", '\0', limit.name, value);
+    }
+  }
+  return key;
+}
 
 std::shared_ptr<const Recording> RecordingCache::Find(const std::string& key) const {
   const auto found = entries_.find(key);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "memtool/formats/open.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
 
@@ -13,10 +14,8 @@ namespace memtool::commands {
 
 class RecordingCache {
  public:
-  // Cache key: the input's name and the format it is read as ("" = detected by content).
-  static std::string GetKey(const std::string& name, const std::string& format) {
-    return name + '\0' + format;
-  }
+  // Cache key: the input's name and how it is read, its format and its limits.
+  static std::string GetKey(const std::string& name, const formats::OpenOptions& options);
   // Null if it is not in the cache.
   [[nodiscard]] std::shared_ptr<const Recording> Find(const std::string& key) const;
   // `index`: of its history, where it is known already.
