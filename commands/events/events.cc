@@ -91,7 +91,7 @@ class EventsCommand final : public Command {
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!CanAnswer(recording, "events")) {
-      return Refuse(ErrorCode::kUsage, recording, "is one moment and has no events");
+      return Refuse(ErrorCode::kUnsupported, recording, "is one moment and has no events");
     }
     const auto kept = input_reader.IndexOf(shared);
     const HistoryIndex& index = *kept;

@@ -208,7 +208,7 @@ class FlameCommand final : public Command {
 
   [[nodiscard]] std::vector<std::string> Head(const InputReader& input_reader) const {
     std::vector<std::string> head;
-    const std::string& what = input_reader.choice().name;
+    const std::string_view what = input_reader.type_word();
     if (answer_.difference) {
       const auto& notes = input_reader.notes();
       head.push_back(fmt::format("{} compared with {}", notes[bases_.size()].path, notes[0].path));

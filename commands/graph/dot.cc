@@ -209,13 +209,13 @@ class GraphCommand : public Command {
     const double percent = 100.0 * answer.shown_share;
     if (!answer.difference) {
       legend.push_back(fmt::format(
-          "{}: {} of {} ({:.1f}%) in the nodes shown", input_reader.choice().name,
+          "{}: {} of {} ({:.1f}%) in the nodes shown", input_reader.type_word(),
           AmountText(input_reader, graph.shown), AmountText(input_reader, graph.total), percent));
     } else {
       legend[0] = fmt::format("{} minus {}", input_reader.notes()[bases_.size()].path,
                               input_reader.notes()[0].path);
       legend.push_back(fmt::format("{}: {} ({:+.1f}% of the base's {}) in the nodes shown",
-                                   input_reader.choice().name,
+                                   input_reader.type_word(),
                                    AmountText(input_reader, graph.shown, true), percent,
                                    AmountText(input_reader, graph.total)));
       legend.emplace_back("red: more than the base, green: less");

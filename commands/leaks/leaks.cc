@@ -249,7 +249,7 @@ class LeaksCommand final : public RowsCommand {
     const MomentSpec& at = view().moment();
     const std::string moment = at.kind == MomentSpec::Kind::kEnd ? "" : ", each at " + at.text;
     return fmt::format("{} inputs {}{}: {} … {} · {} {} → {}", points.size(), how, moment,
-                       points.front().name, points.back().name, input_reader.choice().name,
+                       points.front().name, points.back().name, input_reader.type_word(),
                        AmountText(input_reader, answer_.whole.first),
                        AmountText(input_reader, answer_.whole.last)) +
            (order == InputOrder::kTime

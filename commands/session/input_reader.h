@@ -89,6 +89,10 @@ class InputReader {
   [[nodiscard]] Streams& streams() const { return streams_; }
   [[nodiscard]] const std::vector<InputNote>& notes() const { return notes_; }
   [[nodiscard]] const ValueChoice& choice() const { return *choice_; }
+  // What the amounts are, for people: frameworks call live bytes "space" in their files.
+  [[nodiscard]] std::string_view type_word() const {
+    return is_bytes() && choice_->name == "space" ? std::string_view("live") : choice_->name;
+  }
   [[nodiscard]] bool is_bytes() const { return choice_ && IsBytes(choice_->role); }
   [[nodiscard]] const std::vector<std::string>& displays() const { return displays_; }
   [[nodiscard]] const JoinInputs& joins() const { return joins_; }

@@ -108,7 +108,7 @@ class TracesCommand final : public RowsCommand {
     table.head =
         Head(input_reader,
              fmt::format("{} · {} {} in {} traces", InputsText(input_reader),
-                         input_reader.choice().name, AmountText(input_reader, answer_.total),
+                         input_reader.type_word(), AmountText(input_reader, answer_.total),
                          FormatCount(static_cast<std::int64_t>(answer_.rows.size()))));
     return table;
   }

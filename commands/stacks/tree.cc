@@ -78,7 +78,7 @@ class TreeCommand : public RowsCommand {
                    Columns(input_reader.is_bytes()).all(), table);
     table.blocks = answer_.blocks;
     table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
-                                                input_reader.choice().name,
+                                                input_reader.type_word(),
                                                 AmountText(input_reader, answer_.total)));
     table.head.emplace_back(
         "← callers of a function, and what flows through the call; → its callees");

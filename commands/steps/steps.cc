@@ -70,7 +70,7 @@ class StepsCommand final : public Command {
     MEMTOOL_TRY(input_reader.ForEachRecording(
         *names, [&](const std::string& name, const auto& recording) -> Result<void> {
           if (!CanAnswer(*recording, "steps")) {
-            return Refuse(ErrorCode::kUsage, *recording, "is one moment and has no steps");
+            return Refuse(ErrorCode::kUnsupported, *recording, "is one moment and has no steps");
           }
           return maker.Add(*input_reader.IndexOf(recording), name);
         }));

@@ -127,7 +127,7 @@ class TimelineCommand final : public Command {
                     Streams& streams) {
     const Recording& recording = *shared;
     if (!CanAnswer(recording, "timeline")) {
-      return Refuse(ErrorCode::kUsage, recording, "is one moment and has no history to draw");
+      return Refuse(ErrorCode::kUnsupported, recording, "is one moment and has no history to draw");
     }
     if (query_.by_time && recording.history->clock == Clock::kAbsent) {
       return Fail(ErrorCode::kUsage, "--axis time: the events of this file carry no times");

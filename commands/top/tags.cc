@@ -54,7 +54,7 @@ class TagsCommand final : public RowsCommand {
     };
     Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
     table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
-                                                input_reader.choice().name,
+                                                input_reader.type_word(),
                                                 AmountText(input_reader, answer_.total)));
     if (answer_.rows.empty()) {
       table.foot.emplace_back("no labels");

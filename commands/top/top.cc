@@ -171,7 +171,7 @@ class TopCommand final : public RowsCommand {
   [[nodiscard]] std::string TotalLine(const InputReader& input_reader) const {
     std::string line =
         fmt::format("{} · {} {}", InputsText(input_reader, answer_.by.kind == By::Kind::kInput),
-                    input_reader.choice().name, AmountText(input_reader, answer_.total));
+                    input_reader.type_word(), AmountText(input_reader, answer_.total));
     if (answer_.total != answer_.unfiltered) {
       line += fmt::format(" of {} ({:.1f}%)", AmountText(input_reader, answer_.unfiltered),
                           100.0 * Ratio(answer_.total, answer_.unfiltered));
