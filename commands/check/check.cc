@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <boost/program_options/value_semantic.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,6 +18,7 @@
 #include "options/input_options.h"
 #include "options/keywords_option.h"
 #include "options/output_options.h"
+#include "options/size_option.h"
 #include "output/whole_file.h"
 #include "output/writers.h"
 #include "session/input_reader.h"
@@ -47,6 +50,17 @@ Result<GrowthBand> ParseBand(const std::string& text, SizeBase base) {
   return band;
 }
 
+// Limits that need no file.
+struct BudgetOption {
+  const char* name;
+  std::optional<std::int64_t> Budget::*limit;
+  const char* about;
+};
+constexpr auto kBudgetOptions = std::to_array<BudgetOption>(
+    {{"max-peak", &Budget::peak, "the most that may be live on any device"},
+     {"max-reserved", &Budget::reserved, "the most that may be reserved of any device"},
+     {"max-total", &Budget::total, "the most that may be live at the end, on all devices"}});
+
 constexpr std::array<Choice<bool>, 2> kVerdicts{{{"fail", false}, {"ok", true}}};
 
 class CheckCommand final : public Command {
@@ -55,13 +69,14 @@ class CheckCommand final : public Command {
     return {
         .usage = "[options] FILE...",
         .examples =
+            "memtool check --max-peak 20GiB snapshot.pickle\n"
             "memtool check --budget budget.yaml snapshot.pickle\n"
             "memtool check --write-baseline memory.json snapshot.pickle\n"
             "memtool check --baseline memory.json snapshot.pickle\n"
             "memtool check --baseline memory.json --max-growth 64MiB --junit memory.xml *.pickle\n"
             "memtool check --baseline memory.json --summary \"$GITHUB_STEP_SUMMARY\" "
             "--annotations snapshot.pickle",
-        .often = "budget baseline max-growth write-baseline"};
+        .often = "max-peak budget baseline max-growth write-baseline"};
   }
 
   void Declare(po::options_description& options) override {
@@ -70,6 +85,9 @@ class CheckCommand final : public Command {
     auto add = group.add_options();
     add("budget", po::value(&budget_path_)->value_name("FILE"),
         "limits of peak, total, reserved, devices, buckets and functions, as YAML");
+    for (const BudgetOption& option : kBudgetOptions) {
+      add(option.name, po::value(&budget_texts_[option.name])->value_name("SIZE"), option.about);
+    }
     add("baseline", po::value(&baseline_path_)->value_name("FILE"),
         "what an earlier run held: fail where peak, total, reserved or a bucket grew");
     add("max-growth", po::value(&growth_text_)->value_name("AMOUNT"),
@@ -131,8 +149,9 @@ class CheckCommand final : public Command {
   Result<void> ResolveLimits(Streams& streams) {
     const auto missing_is_ok = Choose("--missing-baseline", missing_text_, kVerdicts);
     MEMTOOL_TRY(missing_is_ok);
-    if (budget_path_.empty() && baseline_path_.empty() && write_path_.empty()) {
-      return Fail(ErrorCode::kUsage, "check: give --budget or --baseline",
+    MEMTOOL_TRY(ResolveBudget());
+    if (!budget_ && baseline_path_.empty() && write_path_.empty()) {
+      return Fail(ErrorCode::kUsage, "check: give --budget, --max-peak or --baseline",
                   "--write-baseline FILE makes a baseline");
     }
     if (!growth_text_.empty()) {
@@ -140,12 +159,27 @@ class CheckCommand final : public Command {
       MEMTOOL_TRY(band);
       band_ = *band;
     }
+    return baseline_path_.empty() ? Result<void>() : ReadBaseline(*missing_is_ok, streams);
+  }
+
+  // What an option says is more than what the file says.
+  Result<void> ResolveBudget() {
     if (!budget_path_.empty()) {
       auto budget = formats::ReadBudget(budget_path_, input_.size_base());
       MEMTOOL_TRY(budget);
       budget_ = *std::move(budget);
     }
-    return baseline_path_.empty() ? Result<void>() : ReadBaseline(*missing_is_ok, streams);
+    for (const BudgetOption& option : kBudgetOptions) {
+      const std::string& text = budget_texts_[option.name];
+      if (text.empty()) {
+        continue;
+      }
+      auto size = ParseDeviceSize(fmt::format("--{}", option.name), text, input_.size_base());
+      MEMTOOL_TRY(size);
+      budget_ = budget_ ? std::move(budget_) : Budget{};
+      (*budget_).*option.limit = *size;
+    }
+    return {};
   }
 
   Result<void> ReadBaseline(bool missing_is_ok, Streams& streams) {
@@ -234,6 +268,7 @@ class CheckCommand final : public Command {
   OutputOptions output_;
   KeywordsOption keywords_;
   std::string budget_path_;
+  std::map<std::string, std::string> budget_texts_;  // by option
   std::string baseline_path_;
   std::string growth_text_;
   std::string missing_text_ = "fail";

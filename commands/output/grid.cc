@@ -133,7 +133,8 @@ void Grid::Measure() {
         const SizeUnit unit = RowUnit(table_, row, columns, style_.unit);
         for (std::size_t i = 0; i < columns.size(); ++i) {
           const std::size_t at = columns[i];
-          MeasureCell(row[at], at, unit, measured[i], widest[at], room);
+          MeasureCell(row[at], at, CellUnit(row[at], unit, style_.unit), measured[i], widest[at],
+                      room);
         }
       },
       widest);
@@ -390,7 +391,9 @@ void Grid::Write(Sink& out) const {
     }
     const SizeUnit unit = RowUnit(table_, row, shown_, style_.unit);
     for (std::size_t i = 0; i < shown_.size(); ++i) {
-      cells[i] = Fitting(i, Render(row[shown_[i]], shown_[i], unit, rooms[i]), rooms[i]);
+      const Cell& cell = row[shown_[i]];
+      cells[i] = Fitting(i, Render(cell, shown_[i], CellUnit(cell, unit, style_.unit), rooms[i]),
+                         rooms[i]);
       colors[i] = style_.color ? GetColor(i, row, number) : kNoColor;
     }
     Compose(cells, colors, line);

@@ -77,6 +77,13 @@ SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
   return UnitFor(largest);
 }
 
+SizeUnit CellUnit(const Cell& cell, SizeUnit of_row, SizeUnit asked) {
+  const auto* amount = std::get_if<Amount>(&cell);
+  const bool own = asked == SizeUnit::kAuto && amount != nullptr && amount->sign && amount->bytes &&
+                   amount->value != 0;
+  return own ? UnitFor(Magnitude(amount->value)) : of_row;
+}
+
 CutOff CutBy(const TextTable& table, std::size_t limit) {
   CutOff cut{.rows = static_cast<std::size_t>(table.skipped_rows)};
   std::int64_t sum = table.skipped_amount;

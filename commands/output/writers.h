@@ -30,6 +30,9 @@ std::string CellText(const Cell& cell, SizeUnit unit);
 // The unit that a row's cells in these columns share, or kAuto.
 SizeUnit RowUnit(const TextTable& table, const std::vector<Cell>& row,
                  std::span<const std::size_t> columns, SizeUnit unit);
+// The unit of one of these cells; `asked`: of the table. A difference has its own: +0.00 GiB says
+// nothing.
+SizeUnit CellUnit(const Cell& cell, SizeUnit of_row, SizeUnit asked);
 // What a limit cuts off: rows, and the sum of the measure column where it holds amounts.
 struct CutOff {
   std::size_t rows = 0;

@@ -25,6 +25,13 @@ std::int64_t SizeIn(const YamlValue::Member& member, SizeBase base) {
     Refuse(member.value.mark, fmt::format("'{}': {}", member.key, size.error().message),
            "write it as 70GiB or 512MiB");
   }
+  // Nobody means 20 bytes by it.
+  constexpr std::int64_t kLeastWithoutUnit = std::int64_t{1} << 20U;
+  const std::string& text = member.value.text;
+  if (*size > 0 && *size < kLeastWithoutUnit && text.back() >= '0' && text.back() <= '9') {
+    Refuse(member.value.mark, fmt::format("'{}': {} bytes?", member.key, text),
+           fmt::format("did you mean {}GiB? {}B is bytes", text, text));
+  }
   return *size;
 }
 

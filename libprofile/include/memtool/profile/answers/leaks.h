@@ -168,9 +168,9 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
     {"slope", "PER STEP", Unit::kAmount, &OfGrowth<&Growth::slope>,
      "by how much the row grows from step to step, as its trend says", kSigns},
     {"first", "FIRST", Unit::kAmount, &OfGrowth<&Growth::first>, "what it held in the first step",
-     Drop(4)},
+     Drop(6)},
     {"last", "LAST", Unit::kAmount, &OfGrowth<&Growth::last>, "what it holds in the last step",
-     Drop(3)},
+     Drop(5)},
     {"delta", "", Unit::kAmount, [](const GrowthRow& row) { return Value(row.growth.delta()); },
      "LAST minus FIRST"},
     {"fit", "FIT", Unit::kRatio, &OfGrowth<&Growth::fit>,
@@ -198,7 +198,7 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
     {"steps", "", Unit::kCount, &OfGrowth<&Growth::steps>, "how many steps the series has", kPlain,
      "natural"},
     {"grew", "GREW", Unit::kCount, &OfGrowth<&Growth::grew>, "after how many steps it was larger",
-     Drop(5), "natural"},
+     Drop(7), "natural"},
     {"shrank", "", Unit::kCount, &OfGrowth<&Growth::shrank>, "after how many steps it was smaller",
      kPlain, "natural"},
     {"least_step", "", Unit::kAmount, &OfGrowth<&Growth::min_step>,
@@ -236,7 +236,7 @@ inline constexpr auto kLeaksFields = Fields<GrowthRow>({
      "allocations of unknown size in the last step", kPlain, "natural"},
     {"series", "SHAPE", Unit::kNested,
      [](const GrowthRow& row) { return Value(Value::List(row.series.begin(), row.series.end())); },
-     "what the row holds, step by step", Drop(6) | kLeft, "integer[]"},
+     "what the row holds, step by step", Drop(3) | kLeft, "integer[]"},
 });
 
 // The figures besides the rows. "verdict" is a list of codes: whether anything grows, then what was
