@@ -150,6 +150,9 @@ def workflow(memtool, work):
     """The example, as it stands: no baseline yet, a run like it, and one that grew."""
     text = (CI / "memory.yml").read_text()
     steps = [re.sub(r"\s+", " ", step).strip() for step in re.findall(r"run: (?:>-\n)?((?:.+\n(?:          .+\n)*))", text)]
+    installs = [step for step in steps if step.startswith("| ")]
+    check("the workflow installs memtool", len(installs) == 1 and "scripts/memtool" in installs[0], installs)
+    steps = [step for step in steps if step not in installs]
     check("the workflow has its steps", len(steps) == 3 and steps[0].startswith("python train.py"), steps)
     folder = work / "repository"
     (folder / "bin").mkdir(parents=True)
