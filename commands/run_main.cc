@@ -200,6 +200,45 @@ bool NamesInput(std::span<const std::string> args) {
          (args[0].starts_with('-') && std::any_of(args.begin(), args.end(), is_path));
 }
 
+Error NoSuchCommand(const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandEntry& command : Commands()) {
+    names.emplace_back(command.name);
+  }
+  return {.code = ErrorCode::kUsage,
+          .input = {},
+          .message = fmt::format("there is no command {}'{}'{}",
+                                 word.find('.') == std::string::npos ? "" : "and no file ", word,
+                                 DidYouMean(word, names, "memtool ")),
+          .hint = "memtool help lists them"};
+}
+
+int RunCommandLine(std::span<const std::string> args, Streams& streams) {
+  const CommandEntry* overview = FindCommand("overview");
+  if (args.empty() && overview != nullptr) {
+    if (auto name = DefaultInput(streams)) {
+      return RunEntry(*overview, {*std::move(name)}, streams);
+    }
+  }
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    const bool all = !args.empty() && args[0] == "--help";
+    streams.out.Write(VisibleText::Lines(FitHelp(Overview(all), streams.out.TerminalWidth())));
+    return Finished(streams);
+  }
+  if (args[0] == "--version" || args[0] == "-V") {
+    streams.out.Write(VisibleText::Lines(args[0] == "-V" ? VersionLine() : VersionText()));
+    return Finished(streams);
+  }
+  const CommandEntry* entry = FindCommand(args[0]);
+  if (entry == nullptr && overview != nullptr && NamesInput(args)) {
+    return RunEntry(*overview, {args.begin(), args.end()}, streams);
+  }
+  if (entry == nullptr) {
+    return Report(NoSuchCommand(args[0]), streams);
+  }
+  return RunEntry(*entry, {args.begin() + 1, args.end()}, streams);
+}
+
 }  // namespace
 
 ExitCode ExitCodeFor(const Error& error) {
@@ -235,40 +274,7 @@ void Warn(Streams& streams, std::string_view message) {
 
 int RunMain(std::span<const std::string> args, Streams& streams) {
   try {
-    const CommandEntry* overview = FindCommand("overview");
-    if (args.empty() && overview != nullptr) {
-      if (auto name = DefaultInput(streams)) {
-        return RunEntry(*overview, {*std::move(name)}, streams);
-      }
-    }
-    if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-      const bool all = !args.empty() && args[0] == "--help";
-      streams.out.Write(VisibleText::Lines(FitHelp(Overview(all), streams.out.TerminalWidth())));
-      return Finished(streams);
-    }
-    if (args[0] == "--version" || args[0] == "-V") {
-      streams.out.Write(VisibleText::Lines(args[0] == "-V" ? VersionLine() : VersionText()));
-      return Finished(streams);
-    }
-    const CommandEntry* entry = FindCommand(args[0]);
-    if (entry == nullptr && overview != nullptr && NamesInput(args)) {
-      return RunEntry(*overview, {args.begin(), args.end()}, streams);
-    }
-    if (entry == nullptr) {
-      std::vector<std::string> names;
-      for (const CommandEntry& command : Commands()) {
-        names.emplace_back(command.name);
-      }
-      return Report(
-          Error{.code = ErrorCode::kUsage,
-                .input = {},
-                .message = fmt::format("there is no command {}'{}'{}",
-                                       args[0].find('.') == std::string::npos ? "" : "and no file ",
-                                       args[0], DidYouMean(args[0], names, "memtool ")),
-                .hint = "memtool help lists them"},
-          streams);
-    }
-    return RunEntry(*entry, {args.begin() + 1, args.end()}, streams);
+    return RunCommandLine(args, streams);
   } catch (const OutputTooLong& too_long) {
     return Report(too_long.error, streams);
   } catch (const std::bad_alloc&) {

@@ -208,9 +208,9 @@ class GraphCommand : public Command {
     std::vector<std::string> legend{InputsText(input_reader)};
     const double percent = 100.0 * answer.shown_share;
     if (!answer.difference) {
-      legend.push_back(fmt::format(
-          "{}: {} of {} ({:.1f}%) in the nodes shown", input_reader.type_word(),
-          AmountText(input_reader, graph.shown), AmountText(input_reader, graph.total), percent));
+      legend.push_back(fmt::format("{}: {} of {} ({:.1f}%) in the nodes shown",
+                                   input_reader.type_word(), AmountText(input_reader, graph.shown),
+                                   AmountText(input_reader, graph.total), percent));
     } else {
       legend[0] = fmt::format("{} minus {}", input_reader.notes()[bases_.size()].path,
                               input_reader.notes()[0].path);

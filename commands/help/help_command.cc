@@ -1,6 +1,8 @@
 // memtool help: a command, or a topic; and completions.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,15 +102,24 @@ std::string SchemaNames() {
   return names;
 }
 
+struct TopicEntry {
+  std::string_view name;
+  std::string (*text)();
+};
+constexpr auto kTopics =
+    std::to_array<TopicEntry>({{"commands", CommandNames},
+                               {"recording", [] { return std::string(kRecording); }},
+                               {"formats", FormatsText},
+                               {"limits", LimitsText},
+                               {"columns", [] { return ColumnsText({}); }},
+                               {"schema", SchemaNames}});
+
 // Empty for what is not a topic.
 std::string Topic(std::string_view name) {
-  return name == "recording"  ? std::string(kRecording)
-         : name == "commands" ? CommandNames()
-         : name == "formats"  ? FormatsText()
-         : name == "limits"   ? LimitsText()
-         : name == "columns"  ? ColumnsText({})
-         : name == "schema"   ? SchemaNames()
-                              : std::string();
+  const auto* const found =
+      std::find_if(kTopics.begin(), kTopics.end(),
+                   [name](const TopicEntry& topic) { return topic.name == name; });
+  return found == kTopics.end() ? std::string() : found->text();
 }
 
 // `memtool help [COMMAND]`.
@@ -176,7 +187,10 @@ class HelpCommand final : public Command {
   }
 
   static KnownWords Topics() {
-    KnownWords known{.words = {"commands", "recording", "formats", "limits", "columns", "schema"}};
+    KnownWords known;
+    for (const TopicEntry& topic : kTopics) {
+      known.words.emplace_back(topic.name);
+    }
     for (const CommandEntry& entry : Commands()) {
       known.words.emplace_back(entry.name);
     }

@@ -183,38 +183,53 @@ Result<void> CheckReading(const Roots& roots, std::string_view option, const std
   return roots.Check(at ? text.substr(1) : text);
 }
 
+// One that is declared and that a server may take, by its whole name.
+Result<const po::option_description*> FindOption(const po::options_description& declared,
+                                                 const std::string& name,
+                                                 const std::string& command) {
+  const auto* option = declared.find_nothrow(name, false);
+  const bool known = option != nullptr && option->long_name() == name;
+  if (!known || Has(kOwn, name) || (TakesFile(*option) && !Has(kReading, name))) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("options.{}: {}", name,
+                            known ? "is not for a server" : "there is no such option"),
+                fmt::format("memtool {} --help lists them", command));
+  }
+  return option;
+}
+
+Result<void> AddOption(const Roots& roots, const po::option_description& option,
+                       const JsonValue& value, std::vector<std::string>& words) {
+  const std::string& name = option.long_name();
+  if (value.IsBool()) {
+    if (option.semantic()->max_tokens() > 0) {
+      return Fail(ErrorCode::kUsage, fmt::format("options.{}: takes a value", name));
+    }
+    if (value.GetBool()) {
+      words.push_back("--" + name);
+    }
+    return {};
+  }
+  auto values = ValuesOf(name, value);
+  MEMTOOL_TRY(values);
+  for (const std::string& text : *values) {
+    if (TakesFile(option)) {
+      MEMTOOL_TRY(CheckReading(roots, name, text));
+    }
+    words.push_back(fmt::format("--{}={}", name, text));
+  }
+  return {};
+}
+
 Result<void> AddOptions(const Roots& roots, const po::options_description& declared,
                         const JsonValue& options, std::vector<std::string>& words) {
   if (!options.IsObject()) {
     return Fail(ErrorCode::kUsage, "options: an object of names and values");
   }
   for (const auto& member : options.GetObject()) {
-    const std::string name(KeyOf(member));
-    const auto* option = declared.find_nothrow(name, false);
-    const bool known = option != nullptr && option->long_name() == name;
-    if (!known || Has(kOwn, name) || (TakesFile(*option) && !Has(kReading, name))) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("options.{}: {}", name,
-                              known ? "is not for a server" : "there is no such option"),
-                  fmt::format("memtool {} --help lists them", words.front()));
-    }
-    if (member.value.IsBool()) {
-      if (option->semantic()->max_tokens() > 0) {
-        return Fail(ErrorCode::kUsage, fmt::format("options.{}: takes a value", name));
-      }
-      if (member.value.GetBool()) {
-        words.push_back("--" + name);
-      }
-      continue;
-    }
-    auto values = ValuesOf(name, member.value);
-    MEMTOOL_TRY(values);
-    for (const std::string& text : *values) {
-      if (TakesFile(*option)) {
-        MEMTOOL_TRY(CheckReading(roots, name, text));
-      }
-      words.push_back(fmt::format("--{}={}", name, text));
-    }
+    auto option = FindOption(declared, std::string(KeyOf(member)), words.front());
+    MEMTOOL_TRY(option);
+    MEMTOOL_TRY(AddOption(roots, **option, member.value, words));
   }
   return {};
 }

@@ -119,6 +119,33 @@ std::int64_t FigureOf(const AnswerView& answer, std::string_view key) {
   return found == answer.figures.end() ? 0 : NumberOf(found->second);
 }
 
+// The bytes of `buckets` that are in no category.
+std::int64_t OthersOf(const AnswerView& answer) {
+  for (const auto next = answer.rows(0); const AnswerView::Values* row = next();) {
+    const Value* bucket = ValueOf(answer, *row, "bucket");
+    const Value* bytes = ValueOf(answer, *row, "bytes");
+    if (bucket != nullptr && bytes != nullptr && TextOf(*bucket) == "Others") {
+      return NumberOf(*bytes);
+    }
+  }
+  return 0;
+}
+
+struct FirstRow {
+  const AnswerView& answer;
+  const AnswerView::Values& values;
+
+  // Empty and 0 where the answer has no such field.
+  [[nodiscard]] std::string Text(std::string_view key) const {
+    const Value* value = ValueOf(answer, values, key);
+    return value == nullptr ? std::string() : TextOf(*value);
+  }
+  [[nodiscard]] std::int64_t Number(std::string_view key) const {
+    const Value* value = ValueOf(answer, values, key);
+    return value == nullptr ? 0 : NumberOf(*value);
+  }
+};
+
 }  // namespace
 
 InputFacts FactsOf(const Recording& recording) {
@@ -141,44 +168,32 @@ bool AreMany(std::int64_t others, std::int64_t total) {
 Found FoundIn(const AnswerView& answer) {
   Found found;
   const std::int64_t total = FigureOf(answer, "total");
-  const auto next = answer.rows(0);
   const std::string_view question = answer.head->question;
   if (question == "buckets") {
-    while (const AnswerView::Values* row = next()) {
-      const Value* bucket = ValueOf(answer, *row, "bucket");
-      const Value* bytes = ValueOf(answer, *row, "bytes");
-      found.many_others =
-          found.many_others || (bucket != nullptr && bytes != nullptr &&
-                                TextOf(*bucket) == "Others" && AreMany(NumberOf(*bytes), total));
-    }
+    found.many_others = AreMany(OthersOf(answer), total);
     return found;
   }
-  const AnswerView::Values* row = next();
-  if (row == nullptr) {
+  const auto next = answer.rows(0);
+  const AnswerView::Values* values = next();
+  if (values == nullptr) {
     return found;
   }
-  const auto text = [&](std::string_view key) {
-    const Value* value = ValueOf(answer, *row, key);
-    return value == nullptr ? std::string() : TextOf(*value);
-  };
-  const auto number = [&](std::string_view key) {
-    const Value* value = ValueOf(answer, *row, key);
-    return value == nullptr ? 0 : NumberOf(*value);
-  };
+  const FirstRow row{answer, *values};
   if (question == "leaks") {
-    found.grows = number("slope") > 0 && text("kind") != "noise";
+    found.grows = row.Number("slope") > 0 && row.Text("kind") != "noise";
   }
   if (question == "tags") {
-    found.label = IsPlain(text("key")) ? text("key") : "";
+    found.label = IsPlain(row.Text("key")) ? row.Text("key") : "";
   }
-  const std::int64_t share = question == "top"                    ? number("flat")
-                             : question == "diff"                 ? number("delta")
-                             : question == "leaks" && found.grows ? total
-                                                                  : 0;
+  const std::int64_t share = question == "top"    ? row.Number("flat")
+                             : question == "diff" ? row.Number("delta")
+                             : found.grows        ? total
+                                                  : 0;
   // A function has a file; other rows' names are not those of frames.
-  if (share > 0 && static_cast<double>(share) >= kTelling * static_cast<double>(total) &&
-      !text("file").empty() && IsPlain(text("name"))) {
-    found.name = text("name");
+  const bool telling =
+      share > 0 && static_cast<double>(share) >= kTelling * static_cast<double>(total);
+  if (telling && !row.Text("file").empty() && IsPlain(row.Text("name"))) {
+    found.name = row.Text("name");
   }
   return found;
 }

@@ -24,8 +24,10 @@ std::string Headline(const OomCase& found);
 std::string Headline(const OomAnswer& answer);
 // Why it failed and what it is not: the answer.
 std::vector<OomSentence> Reasons(const OomCase& found);
-// `rest`: the arguments with which a command looks at the same moment: "--at oom FILE".
-OomSentence Sentence(const OomAdvice& advice, const OomCase& found, std::string_view rest);
+// A piece of advice; commands to go on with are a sentence each. `rest`: the arguments with which a
+// command looks at the same moment: "--at oom FILE".
+std::vector<OomSentence> Sentences(const OomAdvice& advice, const OomCase& found,
+                                   std::string_view rest);
 // What a part of the whole is, or who a holder is.
 std::string RowText(const OomAnswer& answer, const OomRow& row);
 // "capacity 23.56 GiB", "known 23.5 GiB"; for a case with a ladder.

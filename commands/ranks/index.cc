@@ -108,9 +108,7 @@ class IndexCommand final : public Command {
     if (!others.empty()) {
       Warn(streams, "no inputs: " + OthersText(others));
     }
-    return bad > 0 && bad == count      ? ExitCode::kInput
-           : bad > 0 && input_.strict() ? ExitCode::kDamage
-                                        : ExitCode::kOk;
+    return bad > 0 && input_.strict() ? ExitCode::kDamage : ExitCode::kOk;
   }
 
   InputOptions input_;

@@ -105,11 +105,10 @@ class TracesCommand final : public RowsCommand {
     } else {
       Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
     }
-    table.head =
-        Head(input_reader,
-             fmt::format("{} · {} {} in {} traces", InputsText(input_reader),
-                         input_reader.type_word(), AmountText(input_reader, answer_.total),
-                         FormatCount(static_cast<std::int64_t>(answer_.rows.size()))));
+    table.head = Head(input_reader,
+                      fmt::format("{} · {} {} in {} traces", InputsText(input_reader),
+                                  input_reader.type_word(), AmountText(input_reader, answer_.total),
+                                  FormatCount(static_cast<std::int64_t>(answer_.rows.size()))));
     return table;
   }
 

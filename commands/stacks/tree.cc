@@ -77,9 +77,9 @@ class TreeCommand : public RowsCommand {
     TabulateStream([source = answer_.source] { return source->Rows(); },
                    Columns(input_reader.is_bytes()).all(), table);
     table.blocks = answer_.blocks;
-    table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
-                                                input_reader.type_word(),
-                                                AmountText(input_reader, answer_.total)));
+    table.head = Head(input_reader,
+                      fmt::format("{} · {} {}", InputsText(input_reader), input_reader.type_word(),
+                                  AmountText(input_reader, answer_.total)));
     table.head.emplace_back(
         "← callers of a function, and what flows through the call; → its callees");
     const std::int64_t more = answer_.functions - static_cast<std::int64_t>(answer_.blocks.size());

@@ -53,9 +53,9 @@ class TagsCommand final : public RowsCommand {
       return Percent{Ratio(row.bytes, total)};
     };
     Tabulate(answer_.rows, columns.all(), output().limit(), 0, table);
-    table.head = Head(input_reader, fmt::format("{} · {} {}", InputsText(input_reader),
-                                                input_reader.type_word(),
-                                                AmountText(input_reader, answer_.total)));
+    table.head = Head(input_reader,
+                      fmt::format("{} · {} {}", InputsText(input_reader), input_reader.type_word(),
+                                  AmountText(input_reader, answer_.total)));
     if (answer_.rows.empty()) {
       table.foot.emplace_back("no labels");
     }
