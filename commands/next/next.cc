@@ -30,13 +30,13 @@ enum Condition : std::uint16_t {
   kRun = 1U << 1U,
   kBlocks = 1U << 2U,
   kNoPlan = 1U << 3U,
-  kNoRun = 1U << 4U,
-  kPyTorch = 1U << 5U,
-  kKnown = 1U << 6U,  // the framework
-  kLabels = 1U << 7U,
-  kGrows = 1U << 8U,
-  kOthers = 1U << 9U,
-  kSeveral = 1U << 10U  // files
+  kPyTorch = 1U << 4U,
+  kKnown = 1U << 5U,  // the framework
+  kLabels = 1U << 6U,
+  kGrows = 1U << 7U,
+  kOthers = 1U << 8U,
+  kSeveral = 1U << 9U,  // files
+  kEvents = 1U << 10U   // a row is an event
 };
 
 struct Rule {
@@ -77,7 +77,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {" tags ", "top", kAlways, "top --by label:{label} {all}",
      "a row for each value of that label"},
     {" events ", "timeline", kAlways, "timeline {one}", "memory over the whole run"},
-    {" events ", "events", kAlways, "events --summary {one}", "how long allocations live"},
+    {" events ", "events", kEvents, "events --summary {one}", "how long allocations live"},
     {" whatif ", "segments", kBlocks, "segments {one}", "what fragmented it as it was"},
     {" top ", "buckets", kKnown, "buckets {all}", "the same bytes by category"},
     {" info ", "", kAlways, "{one}", "all of it on one screen"},
@@ -94,13 +94,13 @@ bool Holds(unsigned conditions, const InputFacts* facts, const Found& found, std
        {kRun, input.run},
        {kBlocks, input.blocks},
        {kNoPlan, !input.plan},
-       {kNoRun, !input.run},
        {kPyTorch, input.framework == Framework::kPyTorch},
        {kKnown, input.framework != Framework::kUnknown},
        {kLabels, input.labels},
        {kGrows, found.grows},
        {kOthers, found.many_others},
-       {kSeveral, files > 1}}};
+       {kSeveral, files > 1},
+       {kEvents, found.events}}};
   return std::all_of(all.begin(), all.end(), [conditions](const auto& condition) {
     return (conditions & condition.first) == 0 || condition.second;
   });
@@ -175,6 +175,8 @@ Found FoundIn(const AnswerView& answer) {
   }
   const auto next = answer.rows(0);
   const AnswerView::Values* values = next();
+  found.events = std::any_of(answer.fields.begin(), answer.fields.end(),
+                             [](const FieldInfo& field) { return field.key == "event"; });
   if (values == nullptr) {
     return found;
   }

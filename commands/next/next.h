@@ -33,6 +33,7 @@ struct Found {
   bool grows = false;        // memtool leaks finds a trend
   bool many_others = false;  // a quarter of the bytes or more is in no category
   std::string name{};        // of the function that the first row is about, where it is a plain one
+  bool events = false;       // a row is an event, and none a sum of many
   std::string label{};       // the key of the first row of `tags`
 };
 

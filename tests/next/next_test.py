@@ -32,19 +32,20 @@ def commands_of(text):
 
 
 def folders():
-    """-> (folder below testdata, name of a case) of all cases that run beside their inputs"""
+    """-> (folder below testdata, name, command line) of all cases that run beside their inputs"""
     for cases in sorted(CLI.glob("*.cases")):
-        folder = name = None
+        folder = name = run = None
         for line in [*cases.read_text().splitlines(), "[end]"]:
             line = line.strip()
             if line.startswith("["):
                 if folder:
-                    yield folder, name
-                folder, name = None, line[1:-1]
+                    yield folder, name, run
+                folder, name, run = None, line[1:-1], None
             elif line.startswith("in:"):
                 folder = line[3:].strip()
+            elif line.startswith("run:"):
+                run = line[4:].strip()
             elif line.startswith(("scratch:", "then:")):
-                name = None
                 folder = None
 
 
@@ -54,12 +55,14 @@ def main():
     parser.add_argument("--testdata", required=True, type=Path)
     arguments = parser.parse_args()
     program = arguments.memtool.resolve()
-    asked = {}
-    for folder, name in folders():
+    asked, wrong = {}, []
+    for folder, name, line in folders():
         golden = arguments.testdata / folder / "expected" / f"{name}.txt"
         if golden.exists():
             for command in commands_of(golden.read_text(errors="replace")):
                 asked.setdefault((folder, command), name)
+                if command == f"memtool {line}":
+                    wrong.append(f"{name}: names itself: {command}")
 
     def run(key):
         folder, command = key
@@ -72,7 +75,7 @@ def main():
                 f"{done.stderr.decode(errors='replace').strip()}")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        wrong = [fault for fault in pool.map(run, asked) if fault]
+        wrong += [fault for fault in pool.map(run, asked) if fault]
     for fault in wrong:
         print(fault)
     print(f"{len(asked)} commands, {len(wrong)} lead nowhere")
