@@ -173,10 +173,15 @@ Found FoundIn(const AnswerView& answer) {
     found.many_others = AreMany(OthersOf(answer), total);
     return found;
   }
-  const auto next = answer.rows(0);
-  const AnswerView::Values* values = next();
   found.events = std::any_of(answer.fields.begin(), answer.fields.end(),
                              [](const FieldInfo& field) { return field.key == "event"; });
+  // Rows that are made on the way are made for nobody else.
+  constexpr auto kAboutRow = std::to_array<std::string_view>({"top", "diff", "leaks", "tags"});
+  if (std::find(kAboutRow.begin(), kAboutRow.end(), question) == kAboutRow.end()) {
+    return found;
+  }
+  const auto next = answer.rows(1);
+  const AnswerView::Values* values = next();
   if (values == nullptr) {
     return found;
   }
