@@ -170,14 +170,11 @@ class FlameCommand final : public Command {
         .up = up_,
         .width = Width(streams),
         .color = UsesColor(streams)};
-    return format_ == FlameFormat::kSvg    ? FlameSvg(answer_, style)
-           : format_ == FlameFormat::kText ? FlameText(answer_, style).str() + Next(streams)
-                                           : FlameFolded(answer_);
-  }
-
-  [[nodiscard]] std::string Next(const Streams& streams) const {
-    const bool named = streams.names_next && !quiet_;
-    return named ? NextText(NextSteps(MakeView(answer_), streams.facts.get()), Width(streams)) : "";
+    return format_ == FlameFormat::kSvg ? FlameSvg(answer_, style)
+           : format_ == FlameFormat::kText
+               ? FlameText(answer_, style).str() +
+                     (quiet_ ? "" : NextLines(MakeView(answer_), streams, Width(streams)))
+               : FlameFolded(answer_);
   }
 
   Result<void> WriteData(Streams& streams) const {

@@ -92,20 +92,6 @@ std::string Refusal(const std::string& id, Code code, const std::string& message
   return fmt::format(R"({{"jsonrpc":"2.0","id":{},"error":{}}})", id, ToJson(error));
 }
 
-std::string_view StringOf(const JsonValue* value) {
-  return value == nullptr || !value->IsString()
-             ? std::string_view()
-             : std::string_view(value->GetString(), value->GetStringLength());
-}
-
-const JsonValue* ParamOf(const JsonValue* object, const char* key) {
-  if (object == nullptr || !object->IsObject()) {
-    return nullptr;
-  }
-  const auto found = object->FindMember(key);
-  return found == object->MemberEnd() ? nullptr : &found->value;
-}
-
 // As JSON; empty for what no id can be.
 std::string IdText(const JsonValue& id) {
   return id.IsString()  ? ToJson(Value(StringOf(&id)))
@@ -114,7 +100,7 @@ std::string IdText(const JsonValue& id) {
 }
 
 std::string Initialized(const JsonValue* params) {
-  const std::string_view asked = StringOf(ParamOf(params, "protocolVersion"));
+  const std::string_view asked = StringOf(MemberOf(params, "protocolVersion"));
   const auto* const known = std::find(kVersions.begin(), kVersions.end(), asked);
   const Value::Object server{{"name", "memtool"},
                              {"title", "memtool: what holds accelerator memory"},
@@ -180,17 +166,17 @@ class McpCommand final : public Command {
       return Refusal("null", Code::kParse,
                      line.empty() ? "no message, or one that is too long" : "this is no JSON");
     }
-    const std::string_view method = StringOf(ParamOf(&message, "method"));
-    const JsonValue* id = ParamOf(&message, "id");
+    const std::string_view method = StringOf(MemberOf(&message, "method"));
+    const JsonValue* id = MemberOf(&message, "id");
     if (id == nullptr && !method.empty()) {
       return {};  // a notification
     }
     const std::string to = id == nullptr ? std::string() : IdText(*id);
-    if (method.empty() || to.empty() || StringOf(ParamOf(&message, "jsonrpc")) != "2.0") {
+    if (method.empty() || to.empty() || StringOf(MemberOf(&message, "jsonrpc")) != "2.0") {
       return Refusal(to.empty() ? "null" : to, Code::kRequest,
                      "this is no request of JSON-RPC 2.0");
     }
-    return Answer(method, ParamOf(&message, "params"), to, tools);
+    return Answer(method, MemberOf(&message, "params"), to, tools);
   }
 
   static std::string Answer(std::string_view method, const JsonValue* params, const std::string& id,
@@ -207,7 +193,7 @@ class McpCommand final : public Command {
     if (method != "tools/call") {
       return Refusal(id, Code::kMethod, fmt::format("there is no method '{}'", method));
     }
-    auto called = tools.Call(StringOf(ParamOf(params, "name")), ParamOf(params, "arguments"));
+    auto called = tools.Call(StringOf(MemberOf(params, "name")), MemberOf(params, "arguments"));
     return called ? Response(id, *called) : Refusal(id, Code::kParams, ToString(called.error()));
   }
 

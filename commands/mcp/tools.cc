@@ -166,11 +166,6 @@ std::string_view KeyOf(const JsonValue::Member& member) {
   return {member.name.GetString(), member.name.GetStringLength()};
 }
 
-const JsonValue* MemberOf(const JsonValue& object, const char* key) {
-  const auto found = object.FindMember(key);
-  return found == object.MemberEnd() ? nullptr : &found->value;
-}
-
 // A file that an option reads: as it stands, or after "@"; a dictionary of the program is none.
 Result<void> CheckReading(const Roots& roots, std::string_view option, const std::string& text) {
   if (option == "keywords" && text.starts_with("builtin:")) {
@@ -292,6 +287,20 @@ bool Answered(int code) {
 
 }  // namespace
 
+const JsonValue* MemberOf(const JsonValue* object, const char* key) {
+  if (object == nullptr || !object->IsObject()) {
+    return nullptr;
+  }
+  const auto found = object->FindMember(key);
+  return found == object->MemberEnd() ? nullptr : &found->value;
+}
+
+std::string_view StringOf(const JsonValue* value) {
+  return value == nullptr || !value->IsString()
+             ? std::string_view()
+             : std::string_view(value->GetString(), value->GetStringLength());
+}
+
 Value ToolList() {
   Value::List tools;
   for (const std::string_view name : kTools) {
@@ -316,19 +325,19 @@ Result<std::vector<std::string>> Tools::WordsOf(std::string_view command,
   const auto made = FindCommand(command)->make();
   po::options_description declared;
   made->Declare(declared);
-  if (const JsonValue* options = MemberOf(arguments, "options")) {
+  if (const JsonValue* options = MemberOf(&arguments, "options")) {
     MEMTOOL_TRY(AddOptions(roots_, declared, *options, words));
   }
-  const JsonValue* pattern = MemberOf(arguments, "pattern");
+  const JsonValue* pattern = MemberOf(&arguments, "pattern");
   if (command == "peek") {
-    if (pattern == nullptr || !pattern->IsString()) {
+    if (StringOf(pattern).empty()) {
       return Fail(ErrorCode::kUsage, "peek needs a pattern");
     }
-    words.push_back(fmt::format("--file={}", *ScalarText(*pattern)));
+    words.push_back(fmt::format("--file={}", StringOf(pattern)));
   } else if (pattern != nullptr) {
     return Fail(ErrorCode::kUsage, "pattern is for peek");
   }
-  const JsonValue* files = MemberOf(arguments, "files");
+  const JsonValue* files = MemberOf(&arguments, "files");
   if (files == nullptr || !files->IsArray() || files->Empty()) {
     return Fail(ErrorCode::kUsage, "files: an array of one path or more");
   }
@@ -398,8 +407,8 @@ Result<std::string> Tools::Call(std::string_view name, const JsonValue* argument
     return Fail(ErrorCode::kUsage, "arguments: an object");
   }
   if (name == kAny) {
-    const JsonValue* asked = MemberOf(*arguments, "command");
-    command = asked != nullptr && asked->IsString() ? *ScalarText(*asked) : std::string();
+    const JsonValue* asked = MemberOf(arguments, "command");
+    command = StringOf(asked);
     if (!Has(Answering(), command)) {
       return ResultOf(fmt::format("'{}' is no command that answers", command), {}, true);
     }

@@ -17,6 +17,11 @@ namespace memtool::commands {
 
 using JsonValue = rapidjson::GenericValue<rapidjson::UTF8<>, JsonMemory>;
 
+// Of an object; null for what is none, or has no such member.
+const JsonValue* MemberOf(const JsonValue* object, const char* key);
+// Empty for what is no string.
+std::string_view StringOf(const JsonValue* value);
+
 // What `tools/list` says.
 Value ToolList();
 

@@ -276,4 +276,8 @@ std::string NextText(std::span<const NextStep> steps, std::size_t width, std::si
   return text;
 }
 
+std::string NextLines(const AnswerView& answer, const Streams& streams, std::size_t width) {
+  return streams.names_next ? NextText(NextSteps(answer, streams.facts.get()), width) : "";
+}
+
 }  // namespace memtool::commands

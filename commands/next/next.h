@@ -12,6 +12,7 @@
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/field.h"
 #include "memtool/profile/model/recording.h"
+#include "output/sink.h"
 
 namespace memtool::commands {
 
@@ -61,5 +62,9 @@ std::vector<NextStep> NextSteps(const AnswerView& answer, const InputFacts* fact
 // A line each, after "NEXT" in a margin of `indent` columns. What a command shows stands beside it,
 // as a shell's comment, where a terminal of `width` columns (0 = none) has room for it.
 std::string NextText(std::span<const NextStep> steps, std::size_t width, std::size_t indent = 6);
+
+// The same after an answer, for a command that was not asked to be quiet; empty where nobody reads
+// it.
+std::string NextLines(const AnswerView& answer, const Streams& streams, std::size_t width);
 
 }  // namespace memtool::commands

@@ -113,8 +113,7 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
 }
 
 std::string OutputOptions::NextOf(const AnswerView& answer, const Streams& streams) const {
-  const bool named = format_ == Format::kTable && streams.names_next && !quiet_;
-  return named ? NextText(NextSteps(answer, streams.facts.get()), Width(streams)) : "";
+  return format_ == Format::kTable && !quiet_ ? NextLines(answer, streams, Width(streams)) : "";
 }
 
 Result<void> OutputOptions::Print(const TextTable& table, const std::string& next,

@@ -23,7 +23,11 @@ import unittest
 import warnings
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated Python does not look there
 from arrow_consumer import arrow_table
+from methods import Methods
+from notebook import Notebook
+from reading import Reading
 
 SKIPPED = 77
 # What cannot be an input.
@@ -389,10 +393,6 @@ def address_of(view):
 def inside(args):
     import memtool
     warnings.simplefilter("ignore", memtool.MemtoolWarning)
-    sys.path.insert(0, str(Path(__file__).resolve().parent))
-    from methods import Methods
-    from notebook import Notebook
-    from reading import Reading
     Methods.program = staticmethod(lambda *words: program(args.memtool, *words))
     Methods.differences = staticmethod(differences)
     cases = (OnlyPython, Methods, Reading, Notebook)
