@@ -17,7 +17,7 @@ def main():
     context = SparkContext(appName="memtool index")
     paths = sorted(str(path) for path in Path(folder).rglob("*") if path.is_file())
     # One path per line goes in, one digest per line comes out.
-    command = f"sh -c '{os.environ.get('MEMTOOL', 'memtool')} index --files-from - || [ $? -eq 4 ]'"
+    command = f"{os.environ.get('MEMTOOL', 'memtool')} index --files-from -"
     lines = context.parallelize(paths, max(1, len(paths) // BATCH)).pipe(command, checkCode=True)
     with open(out, "w") as file:
         file.writelines(line + "\n" for line in lines.toLocalIterator())

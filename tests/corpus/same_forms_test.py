@@ -22,6 +22,7 @@ def said(memtool, command, path):
     run = subprocess.run([memtool, *command.split(), path], capture_output=True, text=True, timeout=60)
     text = run.stdout.replace("\\\n", "") + run.stderr + f"\nexit {run.returncode}"  # DOT breaks long texts
     text = text.replace(", packed with gzip", "").replace(path, "FILE").replace(path.rsplit("/", 1)[-1], "FILE")
+    text = re.sub(r" {2,}# ", "  # ", text)  # NEXT's remarks are aligned behind the file's name
     # The container and its size may differ, and the order in which frames were first seen.
     text = re.sub(r"\((pickle protocol \d|JSON|HTML page)[^,)]*", "(form", text)
     text = re.sub(r'("unpacked","value":)"[^"]*"', r"\1", text)

@@ -75,7 +75,7 @@ def main():
         tree = work / "tree"
         run([sys.executable, MAKER, RANKS, tree, "--stages", 8, "--leak", "21:900", "--missing", 5, "--cut-off", 17,
              "--empty", 40, "--oom", "2,50"], env)
-        truth = run([args.memtool, "index", tree], env, 4)
+        truth = run([args.memtool, "index", tree], env)
         report = run([args.memtool, "ranks", tree], env)
         lines = lines_of(args.engine, tree, work / "out.jsonl", env)
         if sorted(lines.splitlines()) != sorted(truth.splitlines()):

@@ -82,7 +82,7 @@ def main():
                         "--cut-off", "17", "--oom", "2,50,33"], stdout=subprocess.DEVNULL, check=True)
         job = work / "job.jsonl"
         done = subprocess.run([args.memtool, "index", work / "tree", "-o", job])
-        assert done.returncode == 4, done  # the file that was cut off
+        assert done.returncode == 0, done  # the file that was cut off has a line that says so
         lines = job.read_text().splitlines()
         want = expected([json.loads(line) for line in lines])
         assert all(want), want
