@@ -7,6 +7,7 @@
 
 #include "base/command.h"
 #include "base/memory_bound.h"
+#include "options/user/settings.h"
 #include "output/temporary_file.h"
 #include "output/terminal/pager.h"
 
@@ -18,6 +19,7 @@ int Main(int argc, char** argv) {
   memtool::commands::FdSink err(STDERR_FILENO);
   memtool::commands::PagedOutput out(STDOUT_FILENO);  // closed first: notes come below a pager
   memtool::commands::Streams streams{out, err};
+  streams.settings = memtool::commands::UserSettings();
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   return memtool::commands::RunMain(args, streams);
 }

@@ -16,6 +16,8 @@
 #include "help/help.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
+#include "options/user/settings.h"
+#include "options/user/terminal_options.h"
 #include "output/escape.h"
 #include "output/whole_file.h"
 #include "words/nearest.h"
@@ -111,7 +113,7 @@ void NoteInputs(const po::variables_map& values, InputFiles& inputs) {
 }
 
 Result<void> Parse(std::string_view command, const std::vector<std::string>& args,
-                   const po::options_description& options, InputFiles& inputs) {
+                   const po::options_description& options, Streams& streams) {
   namespace style = po::command_line_style;
   po::positional_options_description positional;
   positional.add("file", -1);
@@ -124,9 +126,12 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
     MEMTOOL_TRY(RefuseNegative(parsed, options));
     po::variables_map values;
     po::store(parsed, values);
+    if (!streams.settings.empty()) {
+      MEMTOOL_TRY(AddSettings(streams.settings, command, options, values));
+    }
     po::notify(values);
     MEMTOOL_TRY(CheckOutputs(values));
-    NoteInputs(values, inputs);
+    NoteInputs(values, streams.inputs);
   } catch (const po::error& error) {
     return Fail(UsageError(error, command, options));
   }
@@ -164,9 +169,8 @@ std::optional<Help> HelpAsked(const std::vector<std::string>& args) {
 }
 
 int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, Streams& streams) {
-  const std::unique_ptr<Command> command = entry.make();
-  po::options_description options;
-  command->Declare(options);
+  const CommandLine line(entry);
+  const auto& [command, terminal, options] = line;
   if (const auto help = HelpAsked(args)) {
     const std::string text = *help == Help::kShort && command->line() != Command::Line::kOneDash
                                  ? ShortHelp(entry, *command, options)
@@ -176,7 +180,10 @@ int RunEntry(const CommandEntry& entry, const std::vector<std::string>& args, St
   }
   auto parsed = command->ParseRaw(args);
   if (!parsed) {
-    parsed = Parse(entry.name, args, options, streams.inputs);
+    parsed = Parse(entry.name, args, options, streams);
+  }
+  if (*parsed) {
+    parsed = terminal.Resolve(streams);
   }
   if (!*parsed) {
     return Report(parsed->error(), streams);

@@ -14,7 +14,6 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/plot/charts.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 #include "rows/rows.h"
 
 namespace memtool::commands {
@@ -57,7 +56,7 @@ struct BucketLine {
   std::int64_t bytes = 0;
   Cell count;
   std::string bar;
-  int color = kNoColor;  // of the bar
+  Ink ink = Ink::kNone;  // of the bar
 };
 
 std::string EntryText(const BucketEntry& entry) {
@@ -93,25 +92,16 @@ std::map<std::string_view, std::int64_t> FindLargest(const std::vector<BucketRow
   return largest;
 }
 
-// The same as in the plot of buckets.
-int GetColor(const BucketRow& row, std::size_t number, std::size_t count) {
+Ink GetInk(const BucketRow& row, std::size_t number) {
   switch (row.kind) {
     case BucketRow::Kind::kUnmatched:
-      return kRestColor;
+      return Ink::kRest;
     case BucketRow::Kind::kUntracked:
-      return kBeforeColor;
+      return Ink::kBefore;
     case BucketRow::Kind::kCategory:
       break;
   }
-  return TerminalColor(GetFill(number, count).color);
-}
-
-// Categories of an axis that hold something.
-std::size_t CountFilled(const BucketsAnswer& answer, const BucketsAxis& axis) {
-  return static_cast<std::size_t>(
-      std::count_if(answer.rows.begin(), answer.rows.end(), [&axis](const BucketRow& row) {
-        return row.axis == axis.name && !row.is_empty() && row.kind == BucketRow::Kind::kCategory;
-      }));
+  return SeriesInk(number);
 }
 
 // A line of the table is more than a row of the answer; their columns are the same.
@@ -235,7 +225,6 @@ std::string StatesText(const BaseKinds& kinds) {
 // Adds the lines of one axis; returns the categories that hold nothing, as a list in a sentence.
 std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::int64_t largest,
                     double bar_width, std::vector<BucketLine>& lines) {
-  const std::size_t filled = CountFilled(answer, axis);
   std::size_t number = 0;
   std::string empty;
   for (const BucketRow& row : answer.rows) {
@@ -253,7 +242,7 @@ std::string AddAxis(const BucketsAnswer& answer, const BucketsAxis& axis, std::i
                      .bytes = row.sum.bytes,
                      .count = hollow ? Cell() : Cell(row.sum.count),
                      .bar = Bar(row.sum.bytes, largest, bar_width, hollow),
-                     .color = GetColor(row, number, filled)});
+                     .ink = GetInk(row, number)});
     number += row.kind == BucketRow::Kind::kCategory ? 1 : 0;
     AddEntries(row, lines);
   }
@@ -277,7 +266,7 @@ void TabulateBuckets(const InputReader& input_reader, const BucketsAnswer& answe
     }
   }
   for (const BucketLine& line : lines) {
-    table.row_colors.push_back(line.color);
+    table.row_inks.push_back(line.ink);
   }
   Tabulate(lines, Columns(input_reader, answer), 0, answer.axes.size() > 1 ? 2 : 1, table);
 }

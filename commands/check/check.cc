@@ -109,7 +109,7 @@ class CheckCommand final : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     MEMTOOL_TRY(input_.Resolve());
-    MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
+    MEMTOOL_TRY(output_.Resolve(input_.rows()));
     MEMTOOL_TRY(keywords_.Resolve());
     MEMTOOL_TRY(ResolveLimits(streams));
     auto names = input_.Names(streams);

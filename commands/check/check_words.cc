@@ -7,7 +7,6 @@
 #include "memtool/profile/base/sizes.h"
 #include "output/escape.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 #include "output/text/cpp_names.h"
 #include "words/words.h"
 
@@ -132,7 +131,7 @@ std::string BrokenText(const CheckRow& row) {
 TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std::size_t limit) {
   TextTable table;
   table.head = Head(answer, against);
-  table.verdict_color = answer.broken > 0 ? kAlarm256 : kNoColor;
+  table.verdict_ink = answer.broken > 0 ? Ink::kGrew : Ink::kNone;
   TableColumns<CheckRow> columns(CheckFields(), true,
                                  {"ok", "value", "limit", "over", "base", "what", "input"});
   columns["ok"].get = [](const CheckRow& row) {

@@ -57,9 +57,8 @@ class EventsCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
-          chosen_.Resolve(input_.size_base()), ResolveSummary()}) {
+    for (auto resolved : {input_.Resolve(), view_.Resolve(), output_.Resolve(input_.rows()),
+                          chosen_.Resolve(input_.size_base()), ResolveSummary()}) {
       MEMTOOL_TRY(resolved);
     }
     if (auto code = view_.PrintInstead(streams)) {

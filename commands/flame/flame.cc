@@ -18,6 +18,7 @@
 #include "next/next.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
+#include "output/text/ascii.h"
 #include "output/whole_file.h"
 #include "rows/rows.h"
 #include "session/input_reader.h"
@@ -69,7 +70,6 @@ class FlameCommand final : public Command {
     add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
         "text, svg, folded, json, jsonl or csv (default: by the ending of FILE, else text)");
     add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
-    add("quiet,q", po::bool_switch(&quiet_), "do not name commands to go on with");
     options.add(group);
   }
 
@@ -163,18 +163,23 @@ class FlameCommand final : public Command {
   }
 
   [[nodiscard]] std::string Picture(const InputReader& input_reader, const Streams& streams) const {
+    const bool colored = format_ == FlameFormat::kText && output_ == "-";
     const FlameStyle style{
         .head = Head(input_reader),
         .amount = [&](std::int64_t value) { return AmountText(input_reader, value); },
         .changed = [&](std::int64_t value) { return AmountText(input_reader, value, true); },
         .up = up_,
         .width = Width(streams),
-        .color = UsesColor(streams)};
-    return format_ == FlameFormat::kSvg ? FlameSvg(answer_, style)
-           : format_ == FlameFormat::kText
-               ? FlameText(answer_, style).str() +
-                     (quiet_ ? "" : NextLines(MakeView(answer_), streams, Width(streams)))
-               : FlameFolded(answer_);
+        .palette = colored ? streams.look.palette() : Palette()};
+    if (format_ == FlameFormat::kSvg) {
+      return FlameSvg(answer_, style);
+    }
+    if (format_ == FlameFormat::kFolded) {
+      return FlameFolded(answer_);
+    }
+    const std::string text =
+        FlameText(answer_, style).str() + NextLines(MakeView(answer_), streams, Width(streams));
+    return streams.look.ascii ? ToAscii(text) : text;
   }
 
   Result<void> WriteData(Streams& streams) const {
@@ -193,14 +198,6 @@ class FlameCommand final : public Command {
           return out.Flush();
         },
         streams);
-  }
-
-  [[nodiscard]] bool UsesColor(const Streams& streams) const {
-    const char* no_color = std::getenv("NO_COLOR");
-    const char* term = std::getenv("TERM");
-    const bool plain = (no_color != nullptr && *no_color != '\0') ||
-                       (term != nullptr && std::string_view(term) == "dumb");
-    return !plain && output_ == "-" && streams.out.TerminalWidth() > 0;
   }
 
   [[nodiscard]] std::vector<std::string> Head(const InputReader& input_reader) const {
@@ -240,7 +237,6 @@ class FlameCommand final : public Command {
   std::string format_text_;
   FlameFormat format_ = FlameFormat::kSvg;
   std::string output_ = "-";
-  bool quiet_ = false;
   FlameQuery query_;
   FlameAnswer answer_;
 };

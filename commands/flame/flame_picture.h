@@ -18,7 +18,7 @@ struct FlameStyle {
   std::function<std::string(std::int64_t)> changed;  // "+5.53 MiB"
   bool up = false;                                   // callees above their callers
   unsigned width = 0;                                // of a terminal, in cells
-  bool color = false;
+  Palette palette{};
 };
 
 // The part of the whole; 0 of nothing.

@@ -8,7 +8,6 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 #include "output/grid.h"
-#include "output/text/colors.h"
 #include "output/text/cpp_names.h"
 
 namespace memtool::commands {
@@ -18,14 +17,12 @@ namespace {
 // One level: cells between its boxes are blank.
 class LevelLine {
  public:
-  explicit LevelLine(bool color) : color_(color) {}
-
   // A box from cell `from` up to `to`; boxes come from left to right.
   void Add(std::size_t from, std::size_t to, const std::string& label, int color) {
     Fill(from);
     line_.Append("│");
     const std::string text = to - from > 2 ? Shorten(label, to - from - 1) : std::string();
-    line_.Append(text, color_ ? color : kNoColor);
+    line_.Append(text, color);
     at_ = from + 1 + DisplayWidth(text);
     closes_ = to;
   }
@@ -49,15 +46,14 @@ class LevelLine {
     closes_ = 0;
   }
 
-  bool color_;
   VisibleText line_;
   std::size_t at_ = 0;
   std::size_t closes_ = 0;
 };
 
-int GetColor(const FlameRow& row) {
+Ink GetInk(const FlameRow& row) {
   const std::int64_t change = row.change().value_or(0);
-  return change > 0 ? kGrew : change < 0 ? kShrank : kNoColor;
+  return change > 0 ? Ink::kGrew : change < 0 ? Ink::kShrank : Ink::kNone;
 }
 
 std::string ChangeText(std::int64_t change, const FlameStyle& style) {
@@ -119,13 +115,13 @@ VisibleText FlameText(const FlameAnswer& answer, const FlameStyle& style) {
     return static_cast<std::size_t>(
         std::lround(FlameShare(at, answer.width) * static_cast<double>(width)));
   };
-  std::vector<LevelLine> lines(static_cast<std::size_t>(answer.levels) + 1, LevelLine(style.color));
+  std::vector<LevelLine> lines(static_cast<std::size_t>(answer.levels) + 1);
   for (const FlameRow& row : answer.rows) {
     const std::size_t from = cell(row.begin);
     const std::size_t to = cell(SaturatingAdd(row.begin, row.width));
     if (to > from) {
       lines[static_cast<std::size_t>(row.depth)].Add(
-          from, to, MakeLabel(answer, row, style, to - from - 1), GetColor(row));
+          from, to, MakeLabel(answer, row, style, to - from - 1), style.palette[GetInk(row)]);
     }
   }
   if (style.up) {

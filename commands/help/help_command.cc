@@ -17,6 +17,7 @@
 #include "memtool/formats/reader.h"
 #include "memtool/formats/writer.h"
 #include "memtool/profile/base/sizes.h"
+#include "options/user/terminal_options.h"
 #include "words/known_words.h"
 
 namespace memtool::commands {
@@ -165,10 +166,9 @@ class HelpCommand final : public Command {
       return Fail(ErrorCode::kUsage, "there is no command '" + topics_.front() + "'",
                   "memtool help lists them");
     }
-    const auto command = entry->make();
-    po::options_description options;
-    command->Declare(options);
-    streams.out.Write(VisibleText::Lines(FitHelp(CommandHelp(*entry, *command, options), width)));
+    const CommandLine line(*entry);
+    streams.out.Write(
+        VisibleText::Lines(FitHelp(CommandHelp(*entry, *line.command, line.options), width)));
     return ExitCode::kOk;
   }
 

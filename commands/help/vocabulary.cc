@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "help/completions.h"
+#include "options/user/terminal_options.h"
 #include "words/choice.h"
 
 namespace memtool::commands {
@@ -47,14 +48,12 @@ OptionWords WordsOfOption(const po::option_description& declared) {
 }
 
 CommandWords WordsOfCommand(const CommandEntry& entry) {
-  const auto command = entry.make();
+  const CommandLine line(entry);
   CommandWords words{.name = std::string(entry.name),
                      .summary = std::string(entry.summary),
-                     .line = command->line()};
-  po::options_description declared;
-  command->Declare(declared);
+                     .line = line.command->line()};
   words.arguments.files = words.line == Command::Line::kOneDash;
-  for (const auto& one : declared.options()) {
+  for (const auto& one : line.options.options()) {
     if (one->description().empty()) {
       continue;  // an older name
     }

@@ -54,7 +54,7 @@ class InfoCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), output_.Resolve(streams, input_.rows().value_or(0))}) {
+    for (auto resolved : {input_.Resolve(), output_.Resolve(input_.rows().value_or(0))}) {
       MEMTOOL_TRY(resolved);
     }
     auto names = input_.Names(streams);

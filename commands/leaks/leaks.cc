@@ -19,7 +19,6 @@
 #include "options/range_options.h"
 #include "options/size_option.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 #include "rows/alike.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -166,7 +165,7 @@ class LeaksCommand final : public RowsCommand {
                                     ? 0
                                     : DropZeros(std::array<std::size_t, 3>{0, 1, kLast}, table);
     table.head = verdict;
-    table.verdict_color = VerdictColor();
+    table.verdict_ink = VerdictInk();
     if (answer_.history) {
       table.head.push_back(InputsText(input_reader));
       table.head.push_back(HistoryLine(*answer_.history));
@@ -195,18 +194,18 @@ class LeaksCommand final : public RowsCommand {
   }
 
   // Grown, not grown, or not to be said; the first finding decides, what is constant comes last.
-  [[nodiscard]] int VerdictColor() const {
+  [[nodiscard]] Ink VerdictInk() const {
     const auto& findings = answer_.findings;
     switch (findings.empty() ? FindingCode::kConstant : findings.front().code) {
       case FindingCode::kGrowing:
-        return kGrew;
+        return Ink::kGrew;
       case FindingCode::kTooShort:
       case FindingCode::kOneStep:
       case FindingCode::kMaybe:
       case FindingCode::kOneIteration:
-        return kNoColor;
+        return Ink::kNone;
       default:
-        return kShrank;
+        return Ink::kShrank;
     }
   }
 

@@ -32,8 +32,7 @@ constexpr std::string_view kAny = "run";
 constexpr auto kReading = std::to_array<std::string_view>(
     {"diff-base", "keywords", "expected-sum", "baseline", "budget"});
 // What this server decides itself.
-constexpr auto kOwn =
-    std::to_array<std::string_view>({"file", "format", "columns", "color", "quiet", "help"});
+constexpr auto kOwn = std::to_array<std::string_view>({"file", "format", "columns", "help"});
 
 template <class List>
 bool Has(const List& list, std::string_view word) {

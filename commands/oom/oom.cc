@@ -89,7 +89,7 @@ class OomCommand final : public RowsCommand {
     return output().Print(
         ViewInWords(one, rest),
         [&] {
-          Tabulate(one, Style(input_reader, one), rest, table);
+          Tabulate(one, Style(input_reader, one, streams), rest, table);
           return table;
         },
         streams);
@@ -320,12 +320,12 @@ class OomCommand final : public RowsCommand {
     return rest + ShellName(path_);
   }
 
-  [[nodiscard]] OomTableStyle Style(const InputReader& input_reader,
-                                    const OomAnswer& answer) const {
+  [[nodiscard]] OomTableStyle Style(const InputReader& input_reader, const OomAnswer& answer,
+                                    const Streams& streams) const {
     const bool log = answer.found && answer.found->message;
     return {.limit = output().limit(),
             .fold = output().format() == Format::kTable && !input().rows(),
-            .names_next = !output().quiet(),
+            .names_next = streams.names_next,
             .source = log ? SourceText(answer) : InputsText(input_reader),
             .filters = view().Describe(),
             .moments = input_reader.moment_lines()};

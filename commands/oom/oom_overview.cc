@@ -11,7 +11,6 @@
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -65,7 +64,7 @@ void Tabulate(const OomInputsAnswer& answer, TextTable& table) {
   columns["verdict"].get = WhyText;
   Tabulate(answer.rows, columns.all(), 0, kRequested, table);
   table.head = {Summary(answer)};
-  table.verdict_color = answer.failed > 0 ? kAlarm256 : kBluishGreen;
+  table.verdict_ink = answer.failed > 0 ? Ink::kGrew : Ink::kShrank;
   table.foot = {"memtool oom FILE explains one"};
 }
 

@@ -10,7 +10,6 @@
 #include "memtool/profile/base/sizes.h"
 #include "oom/oom_words.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -118,7 +117,7 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
   Tabulate(style.fold ? FoldHolders(answer, kHoldersInTable) : answer.rows, columns.all(),
            style.limit, kWhat, table);
   table.head = {Headline(answer)};
-  table.verdict_color = answer.found && answer.found->failed ? kAlarm256 : kBluishGreen;
+  table.verdict_ink = answer.found && answer.found->failed ? Ink::kGrew : Ink::kShrank;
   if (answer.found) {
     AddText(answer, style, rest, table);
   } else {

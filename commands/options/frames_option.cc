@@ -7,26 +7,11 @@
 
 #include "memtool/formats/frames.h"
 #include "memtool/profile/select/frame_class.h"
+#include "options/user/user_files.h"
 
 namespace memtool::commands {
 
 namespace {
-
-// Empty where there is none.
-std::string UsersFile() {
-  const auto setting = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  std::filesystem::path folder = setting("XDG_CONFIG_HOME");
-  if (!folder.is_absolute()) {  // as the XDG specification requires
-    const std::filesystem::path home = setting("HOME");
-    folder = home.empty() ? home : home / ".config";
-  }
-  const std::filesystem::path file = folder / "memtool" / "frames.yaml";
-  std::error_code error;
-  return !folder.empty() && std::filesystem::exists(file, error) ? file.string() : std::string();
-}
 
 std::vector<FrameRules::Group> GetGroup(const char* option, const std::vector<std::string>& texts) {
   FrameRules::Group group{.name = option, .words = {}};
@@ -62,7 +47,7 @@ Result<void> FramesOption::Resolve() {
     // Only for its error, before anything is read.
     MEMTOOL_TRY(FrameClassifier::Compile(rules));
   }
-  file_ = UsersFile();
+  file_ = UserFile("MEMTOOL_FRAMES", "frames.yaml");
   if (!file_.empty()) {
     auto read = formats::ReadFrameRules(file_);
     MEMTOOL_TRY(read);

@@ -1,7 +1,6 @@
 #include "options/output_options.h"
 
 #include <boost/program_options/value_semantic.hpp>
-#include <cstdlib>
 #include <map>
 
 #include "memtool/profile/answers/write.h"
@@ -19,9 +18,6 @@ namespace {
 
 constexpr std::size_t kTableRows = 20;
 
-enum class When : std::uint8_t { kAuto, kAlways, kNever };
-constexpr std::array<Choice<When>, 3> kWhens{
-    {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}}};
 constexpr std::array<Choice<Format>, 5> kFormats{{{"table", Format::kTable},
                                                   {"json", Format::kJson},
                                                   {"jsonl", Format::kJsonl},
@@ -76,13 +72,10 @@ void OutputOptions::Declare(po::options_description& options) {
   add("columns", po::value(&columns_)->value_name("LIST"),
       "only these columns, in this order, such as flat,where; for tables, markdown and CSV");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
-  add("color", ToValue(&color_text_, ToWords(kWhens))->value_name("WHEN"),
-      "auto, always or never (default auto; NO_COLOR counts)");
-  add("quiet,q", po::bool_switch(&quiet_), "do not name commands to go on with");
   options.add(group);
 }
 
-Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::size_t> rows) {
+Result<void> OutputOptions::Resolve(std::optional<std::size_t> rows) {
   const auto* const format =
       std::find_if(kFormats.begin(), kFormats.end(), [this](const Choice<Format>& choice) {
         return choice.word == (format_text_ == "md" ? "markdown" : format_text_);
@@ -101,19 +94,11 @@ Result<void> OutputOptions::Resolve(const Streams& streams, std::optional<std::s
   auto unit = ParseSizeUnit(unit_text_);
   MEMTOOL_TRY(unit);
   unit_ = *unit;
-  auto when = Choose("--color", color_text_, kWhens);
-  MEMTOOL_TRY(when);
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  const bool plain = (no_color != nullptr && *no_color != '\0') ||
-                     (term != nullptr && std::string_view(term) == "dumb");
-  color_ = *when == When::kAlways ||
-           (*when == When::kAuto && !plain && streams.out.TerminalWidth() > 0 && output_ == "-");
   return {};
 }
 
 std::string OutputOptions::NextOf(const AnswerView& answer, const Streams& streams) const {
-  return format_ == Format::kTable && !quiet_ ? NextLines(answer, streams, Width(streams)) : "";
+  return format_ == Format::kTable ? NextLines(answer, streams, Width(streams)) : "";
 }
 
 Result<void> OutputOptions::Print(const TextTable& table, const std::string& next,
@@ -122,11 +107,13 @@ Result<void> OutputOptions::Print(const TextTable& table, const std::string& nex
                                   : ChooseColumns(table, columns_);
   MEMTOOL_TRY(columns);
   const std::size_t limit = table.blocks.empty() ? limit_ : 0;
-  const TableStyle style{.limit = limit,
-                         .width = Width(streams),
-                         .color = color_,
-                         .unit = unit_,
-                         .columns = *std::move(columns)};
+  const TableStyle style{
+      .limit = limit,
+      .width = Width(streams),
+      .palette = format_ == Format::kTable ? palette(streams) : Palette(),
+      .links = output_ == "-" && streams.look.links ? &streams.look.links : nullptr,
+      .unit = unit_,
+      .columns = *std::move(columns)};
   return Deliver(streams, [&](Sink& out) {
     (format_ == Format::kMarkdown ? WriteMarkdown : WriteTable)(table, style, out);
     out.Write(VisibleText::Lines(next));
@@ -183,8 +170,9 @@ Result<void> OutputOptions::Deliver(Streams& streams,
   }
   return StreamWholeFile(
       output_,
-      [&write](const ByteSink& byte_sink) {
+      [&](const ByteSink& byte_sink) {
         CallbackSink out(byte_sink);
+        out.SetAscii(streams.look.ascii);
         write(out);
         return out.Flush();
       },
@@ -194,7 +182,7 @@ Result<void> OutputOptions::Deliver(Streams& streams,
 Result<void> OutputOptions::PrintText(const AnswerView& answer, VisibleText text,
                                       Streams& streams) const {
   text.AppendLines(NextOf(answer, streams));
-  return WriteWholeFile(output_, text.str(), streams);
+  return Deliver(streams, [&text](Sink& out) { out.Write(text); });
 }
 
 }  // namespace memtool::commands

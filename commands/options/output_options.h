@@ -20,7 +20,7 @@ class OutputOptions {
  public:
   void Declare(po::options_description& options);
   // `rows`: the value of -n, if given. Errors: kUsage.
-  Result<void> Resolve(const Streams& streams, std::optional<std::size_t> rows);
+  Result<void> Resolve(std::optional<std::size_t> rows);
   // Prints an answer, to stdout or to -o FILE: as data from its own declaration, for people as the
   // table that `tabulate` makes from it, with commands to go on with.
   Result<void> Print(const AnswerView& answer, const std::function<TextTable()>& tabulate,
@@ -39,8 +39,10 @@ class OutputOptions {
   // How many rows to print; 0 = all.
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }
-  [[nodiscard]] bool color() const { return color_; }
-  [[nodiscard]] bool quiet() const { return quiet_; }
+  // None where text goes into a file.
+  [[nodiscard]] Palette palette(const Streams& streams) const {
+    return output_ == "-" || streams.look.in_files ? streams.look.palette() : Palette();
+  }
   [[nodiscard]] bool chooses_columns() const { return !columns_.empty(); }
 
  private:
@@ -57,14 +59,11 @@ class OutputOptions {
 
   std::string format_text_ = "table";
   std::string unit_text_ = "auto";
-  std::string color_text_ = "auto";
   std::string columns_;
   std::string output_ = "-";
   Format format_ = Format::kTable;
   std::size_t limit_ = 0;
   SizeUnit unit_ = SizeUnit::kAuto;
-  bool color_ = false;
-  bool quiet_ = false;
 };
 
 }  // namespace memtool::commands

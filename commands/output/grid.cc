@@ -9,7 +9,6 @@
 #include "output/cut_names.h"
 #include "output/escape.h"
 #include "output/number_widths.h"
-#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -176,7 +175,7 @@ Grid::Rendered Grid::Render(const Cell& cell, std::size_t column, SizeUnit unit,
   } else {
     room.Append(Shorten(EscapeText(Abridge(*text, kMaxCellBytes)), kMaxCellWidth));
   }
-  return {room, DisplayWidth(room.str())};
+  return {.text = room, .width = DisplayWidth(room.str())};
 }
 
 // A column that wraps takes what the others leave, but needs some room.
@@ -265,13 +264,13 @@ bool Grid::Shows(std::string_view title) const {
 }
 
 // By what grew and what shrank, or the row's own.
-int Grid::GetColor(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
+Ink Grid::GetInk(std::size_t shown, const std::vector<Cell>& row, std::size_t number) const {
   const Column& column = ColumnAt(shown);
   if (column.colored) {
-    return number < table_.row_colors.size() ? table_.row_colors[number] : kNoColor;
+    return number < table_.row_inks.size() ? table_.row_inks[number] : Ink::kNone;
   }
   if (!column.growth) {
-    return kNoColor;
+    return Ink::kNone;
   }
   const Cell& cell = row[shown_[shown]];
   const auto* amount = std::get_if<Amount>(&cell);
@@ -280,7 +279,7 @@ int Grid::GetColor(std::size_t shown, const std::vector<Cell>& row, std::size_t 
       (amount != nullptr && amount->value > 0) || (percent != nullptr && percent->ratio > 0);
   const bool down =
       (amount != nullptr && amount->value < 0) || (percent != nullptr && percent->ratio < 0);
-  return up ? kGrew : down ? kShrank : kNoColor;
+  return up ? Ink::kGrew : down ? Ink::kShrank : Ink::kNone;
 }
 
 void Grid::AppendCell(std::size_t shown, VisibleView text, std::size_t used,
@@ -322,11 +321,13 @@ void Grid::Compose(const std::vector<Rendered>& cells, const std::vector<int>& c
   for (std::size_t i = 0; i < cells.size(); ++i) {
     line.AppendBlanks(i > 0 ? kGap : 0);
     used += i > 0 ? kGap : 0;
-    const auto& [text, width] = cells[i];
+    const auto& [text, width, link] = cells[i];
     const bool open = Wraps(i) || ColumnAt(i).lines;
     const std::size_t pad = !open && widths_[i] > width ? widths_[i] - width : 0;
     line.AppendBlanks(ColumnAt(i).left ? 0 : pad);
-    if (!open) {
+    if (!link.empty()) {
+      line.AppendLink(text, link);
+    } else if (!open) {
       line.Append(text, colors[i]);
     } else if (colors[i] == kNoColor) {
       AppendCell(i, text, used, line);
@@ -351,11 +352,11 @@ VisibleText Grid::Header() const {
   std::vector<Rendered> cells;
   cells.reserve(texts.size());
   for (const VisibleText& text : texts) {
-    cells.push_back({text, DisplayWidth(text.str())});
+    cells.push_back({.text = text, .width = DisplayWidth(text.str())});
   }
   VisibleText header;
   Compose(cells, std::vector<int>(shown_.size(), kNoColor), header);
-  return style_.color ? VisibleText().AppendBold(header).EndLine() : header.EndLine();
+  return style_.palette ? VisibleText().AppendBold(header).EndLine() : header.EndLine();
 }
 
 Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, VisibleText& room) const {
@@ -370,7 +371,7 @@ Grid::Rendered Grid::Fitting(std::size_t shown, const Rendered& rendered, Visibl
     room = VisibleText(ColumnAt(shown).path ? ShortenAt(text, widths_[shown], 0)
                                             : Shorten(text, widths_[shown]));
   }
-  return {room, DisplayWidth(room.str())};
+  return {.text = room, .width = DisplayWidth(room.str())};
 }
 
 void Grid::Write(Sink& out) const {
@@ -394,7 +395,8 @@ void Grid::Write(Sink& out) const {
       const Cell& cell = row[shown_[i]];
       cells[i] = Fitting(i, Render(cell, shown_[i], CellUnit(cell, unit, style_.unit), rooms[i]),
                          rooms[i]);
-      colors[i] = style_.color ? GetColor(i, row, number) : kNoColor;
+      cells[i].link = IsPlace(i, number) ? style_.links->UrlOf(table_.places[number]) : "";
+      colors[i] = style_.palette[GetInk(i, row, number)];
     }
     Compose(cells, colors, line);
     out.Write(line.EndLine());

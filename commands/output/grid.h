@@ -51,6 +51,7 @@ class Grid {
   struct Rendered {
     VisibleView text;
     std::size_t width = 0;
+    std::string link = {};  // a URL; empty = none
   };
   // A cell that may take several lines; `used` cells of the line come before it.
   void AppendCell(std::size_t shown, VisibleView text, std::size_t used, VisibleText& line) const;
@@ -70,8 +71,13 @@ class Grid {
   // Replaces `line` with cells in their places.
   void Compose(const std::vector<Rendered>& cells, const std::vector<int>& colors,
                VisibleText& line) const;
-  [[nodiscard]] int GetColor(std::size_t shown, const std::vector<Cell>& row,
-                             std::size_t number) const;
+  [[nodiscard]] Ink GetInk(std::size_t shown, const std::vector<Cell>& row,
+                           std::size_t number) const;
+  // Whether a cell of row `number` is linked to its place.
+  [[nodiscard]] bool IsPlace(std::size_t shown, std::size_t number) const {
+    return style_.links != nullptr && number < table_.places.size() &&
+           shown_[shown] == table_.place_column;
+  }
 
   const TextTable& table_;
   const TableStyle& style_;

@@ -11,9 +11,18 @@
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/sizes.h"
 #include "output/temporary_file.h"
+#include "output/text/ascii.h"
 #include "output/whole_file.h"
 
 namespace memtool::commands {
+
+void Sink::Write(const VisibleText& text) {
+  if (ascii_) {
+    WriteBytes(ToAscii(text.str()));
+  } else {
+    WriteBytes(text.str());
+  }
+}
 
 namespace {
 

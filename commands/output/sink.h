@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "memtool/profile/base/result.h"
+#include "output/text/look.h"
 #include "output/text/visible_text.h"
 
 namespace memtool {
@@ -42,7 +43,7 @@ class OutputBound {
 class Sink {
  public:
   virtual ~Sink() = default;
-  void Write(const VisibleText& text) { WriteBytes(text.str()); }
+  void Write(const VisibleText& text);
   // Of a document whose writer escapes as its format says. tests/layers/sinks.py lists who may.
   virtual void WriteBytes(std::string_view bytes) = 0;
   virtual Result<void> Flush() = 0;
@@ -53,10 +54,15 @@ class Sink {
   // Sets what to call before the first byte is written, to clear the terminal; an empty function
   // removes it.
   virtual void BeforeOutput(const std::function<void()>& /*call*/) {}
+  // Whether Write() does without characters beyond ASCII.
+  void SetAscii(bool ascii) { ascii_ = ascii; }
 
   Sink() = default;
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
+
+ private:
+  bool ascii_ = false;
 };
 
 class FdSink final : public Sink {
@@ -119,6 +125,9 @@ struct Streams {
   // Of the first input that was read, for the commands that an answer names at its end.
   std::shared_ptr<const InputFacts> facts{};
   bool names_next = true;
+  Look look{};
+  // A file of settings for this command line; empty = none.
+  std::string settings{};
 };
 
 }  // namespace memtool::commands

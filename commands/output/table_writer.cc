@@ -7,7 +7,6 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "output/escape.h"
 #include "output/grid.h"
-#include "output/text/colors.h"
 #include "output/writers.h"
 #include "words/words.h"
 
@@ -102,7 +101,7 @@ CutOff CutBy(const TextTable& table, std::size_t limit) {
 }
 
 void WriteTable(const TextTable& table, const TableStyle& style, Sink& out) {
-  WriteLines(table.head, style.width, out, style.color ? table.verdict_color : kNoColor);
+  WriteLines(table.head, style.width, out, style.palette[table.verdict_ink]);
   const Grid grid(table, style);
   grid.Write(out);
   const CutOff cut = CutBy(table, style.limit);

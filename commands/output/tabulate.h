@@ -24,6 +24,8 @@ struct TableColumn {
   std::function<Cell(const Row&)> get;
   // Of a table that is streamed: a width that the cell does not exceed, said without making it.
   std::function<std::size_t(const Row&)> at_most = {};
+  // Of a column with places: the whole path and the line.
+  std::function<std::string(const Row&)> place = {};
 };
 
 // The cell that shows a value of this unit; `bytes`: whether amounts of the answer are bytes.
@@ -99,6 +101,7 @@ template <class Row>
 void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>& columns,
               std::size_t limit, std::size_t measure, TextTable& table) {
   for (const TableColumn<Row>& column : columns) {
+    table.place_column = column.place ? table.columns.size() : table.place_column;
     table.columns.push_back(column.style);
   }
   table.measure = measure;
@@ -107,6 +110,9 @@ void Tabulate(const std::vector<Row>& rows, const std::vector<TableColumn<Row>>&
     std::vector<Cell>& cells = table.rows.emplace_back();
     for (const TableColumn<Row>& column : columns) {
       cells.push_back(column.get(row));
+      if (column.place) {
+        table.places.push_back(column.place(row));
+      }
     }
   }
   table.skipped_rows += rows.size() - made;

@@ -15,6 +15,7 @@
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/base/variant.h"
 #include "memtool/profile/model/recording.h"
+#include "output/text/palette.h"
 
 namespace memtool::commands {
 
@@ -63,8 +64,11 @@ struct TextTable {
   // Where blocks of rows begin, for tables that choose whole blocks by themselves; a limit on rows
   // does not cut these.
   std::vector<std::size_t> blocks;
-  std::vector<int> row_colors;    // of `rows`, see colors.h; may be shorter
-  int verdict_color = 0;          // of the first line above the table; 0 = none
+  std::vector<Ink> row_inks;     // of `rows`; may be shorter
+  Ink verdict_ink = Ink::kNone;  // of the first line above the table
+  // The column with places, and where each of `rows` is: "/home/a/train.py:20".
+  std::size_t place_column = 0;
+  std::vector<std::string> places;
   std::vector<std::string> head;  // lines above a table
   std::vector<std::string> foot;  // lines below it
   // More of them that explain a column, by its title: only where it is shown.

@@ -14,7 +14,8 @@ namespace memtool::commands {
 struct TableStyle {
   std::size_t limit = 0;  // rows printed; 0 = all
   unsigned width = 0;     // terminal columns; 0 = no terminal, nothing is cut to fit
-  bool color = false;
+  Palette palette{};
+  const Links* links = nullptr;  // of places; null = none
   SizeUnit unit = SizeUnit::kAuto;
   std::vector<std::size_t> columns{};  // those to show, in this order; empty = ShownColumns()
 };

@@ -32,7 +32,7 @@ Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take, unsigne
   WideSink out(width);
   StringSink err;
   Streams streams{out, err, {}, &cache_};
-  streams.names_next = false;
+  streams.names_next = words.front() == "oom";  // of a log, its text is the whole screen
   bool taken = false;
   if (take) {
     streams.on_answer = [&](const AnswerView& answer, std::size_t limit) {

@@ -13,7 +13,6 @@
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/plot_options.h"
-#include "output/text/colors.h"
 #include "ranks/names/rank_names.h"
 #include "ranks/ranks_words.h"
 #include "ranks/read_digests.h"
@@ -62,7 +61,7 @@ class RanksCommand final : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     MEMTOOL_TRY(input_.Resolve());
-    MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
+    MEMTOOL_TRY(output_.Resolve(input_.rows()));
     MEMTOOL_TRY(plot_.Resolve());
     std::optional<RankPattern> pattern;
     if (!rank_from_.empty()) {
@@ -128,7 +127,7 @@ class RanksCommand final : public Command {
         table.head.push_back(std::move(line));
       }
       table.foot = RanksFoot(answer);
-      table.verdict_color = answer.first_oom ? kAlarm256 : kNoColor;
+      table.verdict_ink = answer.first_oom ? Ink::kGrew : Ink::kNone;
       all_ ? TabulateRanks(answer, output_.limit(), table) : TabulateClasses(answer, table);
       return table;
     };

@@ -11,7 +11,6 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "output/tabulate.h"
-#include "output/text/colors.h"
 #include "output/text/cpp_names.h"
 #include "words/words.h"
 
@@ -433,13 +432,13 @@ void TabulateClasses(const RanksAnswer& answer, TextTable& table) {
     table.rows.push_back({fmt::to_string(i + 1), RangesText(one.ranks), Amount{one.peak},
                           one.reserved_peak > 0 ? Cell(Amount{one.reserved_peak}) : Cell(),
                           static_cast<std::int64_t>(one.ranks.size()), CausesText(one.differs)});
-    table.row_colors.push_back(kNoColor);
+    table.row_inks.push_back(Ink::kNone);
     for (const RankFacts& rank : answer.ranks) {
       if (rank.in_class == i && rank.outlier != 0) {
         table.rows.push_back({"outlier", fmt::to_string(rank.rank), Amount{rank.peak},
                               rank.reserved_peak > 0 ? Cell(Amount{rank.reserved_peak}) : Cell(),
                               std::int64_t{1}, CausesText(rank.because)});
-        table.row_colors.push_back(kAlarm256);
+        table.row_inks.push_back(Ink::kGrew);
       }
     }
   }

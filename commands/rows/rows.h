@@ -1,6 +1,8 @@
 // Pieces that commands with rows of frames share.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,9 @@ void PutPlaces(bool frames, TableColumns<Row>& columns) {
       return PlaceText(row.file, row.line, row.more_lines);
     }
     return PlaceText(row.file, row.line);
+  };
+  columns["file"].place = [](const Row& row) {
+    return row.file.empty() ? std::string() : fmt::format("{}:{}", row.file, row.line);
   };
   if constexpr (requires(const Row& row) { row.via; }) {
     columns["via"].get = [](const Row& row) { return ViaText(row.via); };

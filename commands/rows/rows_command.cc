@@ -15,8 +15,8 @@ void RowsCommand::Declare(po::options_description& options) {
 }
 
 Result<ExitCode> RowsCommand::Run(Streams& streams) {
-  for (auto resolved : {input_.Resolve(), view_.Resolve(), output_.Resolve(streams, input_.rows()),
-                        ResolveMore()}) {
+  for (auto resolved :
+       {input_.Resolve(), view_.Resolve(), output_.Resolve(input_.rows()), ResolveMore()}) {
     MEMTOOL_TRY(resolved);
   }
   if (auto code = view_.PrintInstead(streams)) {

@@ -59,8 +59,7 @@ class StepsCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), output_.Resolve(streams, input_.rows()), ResolveQuery()}) {
+    for (auto resolved : {input_.Resolve(), output_.Resolve(input_.rows()), ResolveQuery()}) {
       MEMTOOL_TRY(resolved);
     }
     auto names = input_.Names(streams);

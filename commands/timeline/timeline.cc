@@ -76,9 +76,8 @@ class TimelineCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved :
-         {input_.Resolve(), range_.Resolve(), output_.Resolve(streams, std::nullopt),
-          ResolveQuery(), plot_.Resolve()}) {
+    for (auto resolved : {input_.Resolve(), range_.Resolve(), output_.Resolve(std::nullopt),
+                          ResolveQuery(), plot_.Resolve()}) {
       MEMTOOL_TRY(resolved);
     }
     if (auto code = frames_.PrintInstead(streams)) {
@@ -173,7 +172,7 @@ class TimelineCommand final : public Command {
                                  const TimelineAnswer& answer, const Streams& streams) const {
     const unsigned terminal = streams.out.TerminalWidth();
     const TextPlotStyle style{.width = terminal == 0 ? kNoTerminal : terminal,
-                              .color = output_.color()};
+                              .palette = output_.palette(streams)};
     VisibleText text;
     for (const std::string& line : WrapText(EscapeText(InputsText(input_reader)), style.width)) {
       text.Append(line).EndLine();

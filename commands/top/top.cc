@@ -141,10 +141,11 @@ class TopCommand final : public RowsCommand {
     }
     table.head = Head(input_reader, TotalLine(input_reader));
     if (answer_.peak) {
-      table.foot.emplace_back(
-          by_cum()
-              ? "SAVES: how much the whole run's peak would fall without the row and what it calls"
-              : "SAVES: how much the whole run's peak would fall without the row");
+      table.column_notes = {
+          {"SAVES",
+           by_cum()
+               ? "SAVES: how much the whole run's peak would fall without the row and what it calls"
+               : "SAVES: how much the whole run's peak would fall without the row"}};
     }
     const auto notes = FootNotes(answer_.unknown);
     table.foot.insert(table.foot.end(), notes.begin(), notes.end());

@@ -334,7 +334,6 @@ class FitCommand final : public RowsCommand {
     Tabulate(answer_.rows, Columns().all(), 0, 2, table);
     table.blocks = {0};  // predictions are few: -n is for the rows below them
     table.head = {Verdict(), RecordingsText(input_reader), GateText()};
-    table.verdict_color = kNoVerdictColor;
     if (!card_note_.empty()) {
       table.head.push_back(card_note_);
     }
@@ -444,8 +443,6 @@ class FitCommand final : public RowsCommand {
     columns["setting"].get = [](const FitRow& row) -> Cell { return MakeSetting(row.setting); };
     return columns;
   }
-
-  static constexpr int kNoVerdictColor = 0;
 
   std::string x_text_;
   std::string at_text_;

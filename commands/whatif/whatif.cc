@@ -107,7 +107,7 @@ class WhatifCommand final : public Command {
 
   Result<ExitCode> Run(Streams& streams) override {
     MEMTOOL_TRY(input_.Resolve());
-    MEMTOOL_TRY(output_.Resolve(streams, input_.rows()));
+    MEMTOOL_TRY(output_.Resolve(input_.rows()));
     MEMTOOL_TRY(ResolveCard());
     MEMTOOL_TRY(ResolveProgram());
     return OnOneRecording(input_, streams, "whatif takes one FILE",

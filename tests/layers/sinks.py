@@ -15,8 +15,8 @@ BYTES = [
     re.compile(r"\bstd::(?:cout|cerr|clog|puts|printf|fputs|fprintf|fwrite)\b|\bfmt::print\b"),
 ]
 EXEMPT = {
-    "commands/output/sink.h": 4,  # declares it
-    "commands/output/sink.cc": 1,
+    "commands/output/sink.h": 3,  # declares it
+    "commands/output/sink.cc": 3,
     "commands/output/terminal/pager.h": 1,  # hands on what was written to it
     "commands/output/terminal/pager.cc": 4,
     "commands/output/whole_file.h": 1,

@@ -75,17 +75,6 @@ Paint GetFill(std::size_t index, std::size_t count) {
   return paint;
 }
 
-int TerminalColor(const Color& color) {
-  constexpr double kDark = 0.45;
-  const Color seen = Lightness(color) < kDark ? Mix(color, kPaper, 0.3) : color;
-  // The cube of 216: steps of 0, 95, 135, 175, 215 and 255.
-  const auto step = [](double part) {
-    const double value = part * 255;
-    return value < 48 ? 0 : value < 115 ? 1 : static_cast<int>((value - 35) / 40);
-  };
-  return 16 + 36 * step(seen.red) + 6 * step(seen.green) + step(seen.blue);
-}
-
 Paint FillOfOthers() {
   return {.color = {0.93, 0.93, 0.94}};
 }

@@ -25,8 +25,6 @@ inline constexpr TextStyle kSmall{.size = 6.5, .color = kGrey};
 // Fill `index` of `count`: a ramp from dark to light, every other one with a pattern, so that
 // neighbours differ on a copier too.
 Paint GetFill(std::size_t index, std::size_t count);
-// The nearest of a terminal's 256 colours that is also readable on a dark background.
-int TerminalColor(const Color& color);
 // What the categories leave: white, and white with hatching.
 Paint FillOfOthers();
 Paint FillOfUntrackable();

@@ -10,7 +10,6 @@
 #include "output/escape.h"
 #include "output/grid.h"
 #include "output/plot/charts.h"
-#include "output/text/colors.h"
 
 namespace memtool::commands {
 
@@ -25,7 +24,7 @@ using Style = BarSegment::Style;
 
 struct Sign {
   std::string text;  // what fills a cell without colours
-  int color = 0;     // of 256; 0 = the terminal's own
+  Ink ink = Ink::kNone;
 };
 
 std::vector<Sign> MakeSigns(const AreaPanel& panel) {
@@ -33,12 +32,12 @@ std::vector<Sign> MakeSigns(const AreaPanel& panel) {
   std::size_t named = 0;
   for (const AreaLayer& layer : panel.layers) {
     if (layer.style == Style::kUntrackable) {
-      signs.push_back({"░", kBeforeColor});
+      signs.push_back({"░", Ink::kBefore});
     } else if (layer.style == Style::kOthers) {
-      signs.push_back({"·", kRestColor});
+      signs.push_back({"·", Ink::kRest});
     } else {
       const std::string letter(1, static_cast<char>('a' + static_cast<char>(named % 26)));
-      signs.push_back({letter, kSeries[named++ % kSeries.size()]});
+      signs.push_back({letter, SeriesInk(named++)});
     }
   }
   return signs;
@@ -143,16 +142,16 @@ class PanelText {
   [[nodiscard]] VisibleText Line(std::size_t row) const {
     VisibleText line;
     std::string run;
-    int color = 0;
+    Ink ink = Ink::kNone;
     const auto flush = [&] {
-      line.Append(run, style_.color ? color : kNoColor);
+      line.Append(run, style_.palette[ink]);
       run.clear();
     };
     for (std::size_t column = 0; column < columns_; ++column) {
       const Sign cell = Cell(column, row);
-      if (cell.color != color) {
+      if (cell.ink != ink) {
         flush();
-        color = cell.color;
+        ink = cell.ink;
       }
       run += cell.text;
     }
@@ -171,14 +170,14 @@ class PanelText {
     if (eighths == 0) {
       const double reserved = Eighths(reserved_[column]);
       const bool here = reserved > 0 && reserved > base && reserved <= base + 8;
-      return {std::string(here ? kReserved : " "), 0};
+      return {std::string(here ? kReserved : " "), Ink::kNone};
     }
     const double middle = std::min(base + fill / 2, (base + Eighths(sum)) / 2);
     const Sign& sign = signs_[LayerAt(highest_[column], middle)];
-    if (!style_.color && panel_.layers.size() > 1) {
-      return {eighths >= 4 || row == 0 ? sign.text : " ", sign.color};
+    if (!style_.palette && panel_.layers.size() > 1) {
+      return {eighths >= 4 || row == 0 ? sign.text : " ", sign.ink};
     }
-    return {std::string(kBlocks[eighths]), sign.color};
+    return {std::string(kBlocks[eighths]), sign.ink};
   }
 
   // The layer at a height.
@@ -203,8 +202,8 @@ class PanelText {
     for (const bool oom : {false, true}) {  // an out-of-memory event covers a mark
       for (const AreaMark& mark : panel_.marks) {
         if (mark.oom == oom) {
-          cells[BuildColumn(mark.x)] =
-              VisibleText().Append(oom ? kOom : kMark, oom && style_.color ? kAlarm256 : kNoColor);
+          cells[BuildColumn(mark.x)] = VisibleText().Append(
+              oom ? kOom : kMark, style_.palette[oom ? Ink::kGrew : Ink::kNone]);
         }
       }
     }
@@ -274,14 +273,14 @@ class KeyLines {
  public:
   explicit KeyLines(const TextPlotStyle& style) : style_(style) {}
 
-  void Add(std::string_view sign, int color, const std::string& name) {
+  void Add(std::string_view sign, Ink ink, const std::string& name) {
     const std::size_t needs = DisplayWidth(name) + 2;
     if (used_ > 0) {
       const bool fits = used_ + 3 + needs <= style_.width;
       text_.AppendLines(fits ? "   " : "\n");
       used_ = fits ? used_ + 3 : 0;
     }
-    text_.Append(sign, style_.color ? color : kNoColor).Append(" ").Append(name);
+    text_.Append(sign, style_.palette[ink]).Append(" ").Append(name);
     used_ += needs;
   }
 
@@ -309,19 +308,19 @@ VisibleText KeyText(const AreaChart& chart, const TextPlotStyle& style) {
   for (std::size_t i = panel.layers.size(); i-- > 0;) {
     const std::string name =
         Shorten(EscapeText(panel.layers[i].name), style.width > 8 ? style.width - 4 : 4);
-    lines.Add(!layered || style.color ? kBlocks.back() : signs[i].text, signs[i].color, name);
+    lines.Add(!layered || style.palette ? kBlocks.back() : signs[i].text, signs[i].ink, name);
     if (layered) {
       lines.EndLine();  // layers stand below each other, as in the plot
     }
   }
   if (!panel.reserved.empty()) {
-    lines.Add(kReserved, 0, "reserved");
+    lines.Add(kReserved, Ink::kNone, "reserved");
   }
   if (HasMark(chart, true)) {
-    lines.Add(kOom, 0, "out of memory");
+    lines.Add(kOom, Ink::kNone, "out of memory");
   }
   if (HasMark(chart, false)) {
-    lines.Add(kMark, 0, "mark");
+    lines.Add(kMark, Ink::kNone, "mark");
   }
   return lines.Finish();
 }

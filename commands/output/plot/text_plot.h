@@ -11,7 +11,7 @@ namespace memtool::commands {
 
 struct TextPlotStyle {
   std::size_t width = 80;  // cells
-  bool color = false;      // layers by colour; without it by letter
+  Palette palette{};       // layers by colour; without it by letter
 };
 
 // The lines of all panels and the key. Where several points fall into a column, the highest is

@@ -90,6 +90,13 @@ VisibleText& VisibleText::AppendBold(const VisibleText& text) {
   return *this;
 }
 
+VisibleText& VisibleText::AppendLink(VisibleView text, const std::string& url) {
+  text_ += "\x1b]8;;" + EscapeText(url) + "\x1b\\";
+  text_ += text.str();
+  text_ += "\x1b]8;;\x1b\\";
+  return *this;
+}
+
 VisibleText& VisibleText::AppendBlanks(std::size_t count) {
   text_.append(count, ' ');
   return *this;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "output/text/colors.h"
+#include "output/text/palette.h"
 
 namespace memtool::commands {
 
@@ -42,12 +42,14 @@ class VisibleText {
   explicit VisibleText(std::string_view text) { Append(text); }
   static VisibleText Lines(std::string_view text);
 
-  // As EscapeText makes it; what went through that already stays as it is.
+  // As EscapeText makes it; what went through that already stays as it is. `color`: of a Palette.
   VisibleText& Append(std::string_view text, int color = kNoColor);
   VisibleText& Append(VisibleView text, int color = kNoColor);
   // Line breaks stay.
   VisibleText& AppendLines(std::string_view text, int color = kNoColor);
   VisibleText& AppendBold(const VisibleText& text);
+  // A terminal that knows links (OSC 8) opens `url`, whose bytes are visible ASCII.
+  VisibleText& AppendLink(VisibleView text, const std::string& url);
   VisibleText& AppendBlanks(std::size_t count);
   // Takes off the blanks at the end.
   VisibleText& TrimEnd();

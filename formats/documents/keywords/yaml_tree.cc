@@ -211,7 +211,10 @@ Result<std::string> ReadTreeText(const std::string& path, const TreeWords& words
   auto source = path == "-" ? MakeFdSource(0, false) : nullptr;
   if (source == nullptr) {
     auto opened = OpenFile(path);
-    MEMTOOL_TRY(opened);
+    if (!opened) {
+      opened.error().input = path;
+      return Fail(std::move(opened.error()));
+    }
     source = *std::move(opened);
   }
   std::string text(kMaxByteCount + 1, '\0');

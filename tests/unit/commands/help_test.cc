@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "options/user/terminal_options.h"
+
 namespace memtool::commands {
 namespace {
 
@@ -14,9 +16,8 @@ using testing::Not;
 // What short help promises is there: no name of an option that went away.
 TEST(Help, OptionsThatPeopleUseAreDeclared) {
   for (const CommandEntry& entry : Commands()) {
-    const auto command = entry.make();
-    po::options_description options;
-    command->Declare(options);
+    const CommandLine line(entry);
+    const auto& [command, terminal, options] = line;
     std::istringstream often{std::string(command->doc().often)};
     for (std::string name; often >> name;) {
       const auto* option = options.find_nothrow(name, false);
@@ -28,9 +29,8 @@ TEST(Help, OptionsThatPeopleUseAreDeclared) {
 
 TEST(Help, OlderNamesStandInNone) {
   for (const CommandEntry& entry : Commands()) {
-    const auto command = entry.make();
-    po::options_description options;
-    command->Declare(options);
+    const CommandLine line(entry);
+    const auto& [command, terminal, options] = line;
     const std::string text = CommandHelp(entry, *command, options);
     for (const auto& option : options.options()) {
       if (option->description().empty()) {

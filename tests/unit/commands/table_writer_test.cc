@@ -165,8 +165,8 @@ TEST(WriteTable, ColoursGrowth) {
   TextTable table;
   table.columns = {{.title = "DELTA", .growth = true}};
   table.rows = {{Amount{1, true, true}}, {Amount{-1, true, true}}, {Amount{0, true, true}}};
-  const auto lines = Table(table, {.color = true});
-  EXPECT_EQ(lines[1], " \x1b[38;5;166m+1 B\x1b[0m");
+  const auto lines = Table(table, {.palette = Palette(Theme::kDark)});
+  EXPECT_EQ(lines[1], " \x1b[38;5;208m+1 B\x1b[0m");
   EXPECT_EQ(lines[2], " \x1b[38;5;36m-1 B\x1b[0m");
   EXPECT_EQ(lines[3], "  0 B");
   for (const std::string& line : Table(table)) {
@@ -205,7 +205,7 @@ TEST(WriteTable, StreamedRowsArePrintedAsHeldOnes) {
 }
 
 TEST(WriteTable, ColoursOnlyTheTitles) {
-  const auto lines = Table(Sample(1), {.color = true});
+  const auto lines = Table(Sample(1), {.palette = Palette(Theme::kDark)});
   EXPECT_EQ(lines[1], "\x1b[1m    FLAT   FLAT%   WHERE\x1b[0m");
   for (const std::string& line : Table(Sample(1))) {
     EXPECT_THAT(line, Not(HasSubstr("\x1b")));

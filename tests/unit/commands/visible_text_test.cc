@@ -20,14 +20,14 @@ TEST(VisibleText, IsEscapedHoweverItIsMade) {
   EXPECT_EQ(VisibleText(kHostile).str(), escaped);
   EXPECT_EQ(VisibleText("a ").Append(kHostile).str(), "a " + escaped);
   EXPECT_EQ(VisibleText().Append(VisibleText(kHostile)).str(), escaped);
-  EXPECT_EQ(VisibleText().Append(kHostile, kGrew).str(), "\x1b[38;5;166m" + escaped + "\x1b[0m");
+  EXPECT_EQ(VisibleText().Append(kHostile, 166).str(), "\x1b[38;5;166m" + escaped + "\x1b[0m");
   EXPECT_EQ(VisibleText().AppendBold(VisibleText(kHostile)).str(), "\x1b[1m" + escaped + "\x1b[0m");
   EXPECT_EQ(VisibleText(escaped).str(), escaped) << "once is enough";
 }
 
 TEST(VisibleText, LinesKeepTheirBreaksAndNothingElse) {
   EXPECT_EQ(VisibleText::Lines("one\n\x1b[2Jtwo\n").str(), "one\n\\x1b[2Jtwo\n");
-  EXPECT_EQ(VisibleText().AppendLines("a\nb", kShrank).str(), "\x1b[38;5;36ma\nb\x1b[0m");
+  EXPECT_EQ(VisibleText().AppendLines("a\nb", 36).str(), "\x1b[38;5;36ma\nb\x1b[0m");
   EXPECT_EQ(VisibleText::Lines("").str(), "");
 }
 
