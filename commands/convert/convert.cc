@@ -199,6 +199,9 @@ class ConvertCommand : public Command {
     if (!(*recording)->profile) {
       return Fail(ErrorCode::kUnsupported, "the input holds no samples");
     }
+    if (view_.selects() && view_.filter() != nullptr) {
+      input_reader.NoteUnmatched(View(**recording, *view_.filter()));
+    }
     MEMTOOL_TRY(WriteSamples(*writer, **recording, input_reader));
     return input_reader.exit_code();
   }

@@ -160,7 +160,7 @@ constexpr FigureInfo kSegmentsFigures[] = {
     {"inactive_split_bytes", "natural", "their bytes"},
     {"unused_segments", "natural", "segments of which nothing is in use"},
     {"unused_bytes", "natural", "their bytes"},
-    {"pinned_segments", "natural", "segments that little keeps from going back"},
+    {"pinned_segments", "natural", "segments that little keeps from being released"},
     {"pinned_free_bytes", "natural", "free bytes in them"},
     {"pinned_live_bytes", "natural", "used bytes in them"},
     {"unplaced_bytes", "natural", "live blocks in no known segment"},

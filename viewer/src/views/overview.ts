@@ -14,6 +14,12 @@ function failed(error: unknown): HTMLElement {
   return h("p", { class: "note" }, sentence(error));
 }
 
+// What `memtool FILE` prints.
+async function glance(context: Context): Promise<HTMLElement> {
+  const text = await context.text(["overview", ...context.names]);
+  return card("At a glance", h("pre", { class: "voice" }, text.trimEnd()));
+}
+
 async function facts(context: Context): Promise<HTMLElement> {
   context.lines.push(["info", ...context.names]);
   const list = h("dl", { class: "facts" });
@@ -97,6 +103,7 @@ export const overview: View = {
   shows: () => true,
   async draw(context, into) {
     const parts: [boolean, (context: Context) => Promise<HTMLElement>][] = [
+      [context.first.can("top") && context.bases.length === 0, glance],
       [context.inputs.some((input) => input.devices.some((d) => d.oomEvents.length > 0)), verdict],
       [context.first.can("top") && context.bases.length > 0, changes],
       [context.first.can("top"), holders],

@@ -167,7 +167,7 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
      [](const SegmentRow& row) { return Value(row.segment.block_count); },
      "blocks of the segment, free ones too"},
     {"pinned", "", Unit::kCount, [](const SegmentRow& row) { return Value(row.pinned() ? 1 : 0); },
-     "whether little that is in use keeps it from going back", kPlain, "0|1"},
+     "whether little that is in use keeps it from being released", kPlain, "0|1"},
     {"estimated", "", Unit::kCount,
      [](const SegmentRow& row) { return Value(row.estimated ? 1 : 0); },
      "whether its blocks follow from rules and not from the file", kPlain, "0|1"},
