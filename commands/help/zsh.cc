@@ -10,30 +10,42 @@ namespace {
 constexpr std::string_view kZshHead = R"(#compdef memtool
 # zsh completion for memtool, written by `memtool help --completions zsh`
 
-# WORD...: what ends in one of : = @ goes on after that.
+# [OPTION OF COMPADD]... -- WORD...: what ends in one of : = @ goes on after that. _arguments puts the options in.
 _memtool_words() {
+  local -i split=${@[(ie)--]}
+  local -a options=("${@[1,split - 1]}")
   local word found=1
-  for word in "$@"; do
+  for word in "${@[split + 1,-1]}"; do
     if [[ $word == *[:=@] ]]; then
-      compadd -S '' -- "$word" && found=0
+      compadd "${options[@]}" -S '' -- "$word" && found=0
     else
-      compadd -- "$word" && found=0
+      compadd "${options[@]}" -- "$word" && found=0
     fi
   done
   return found
 }
 
 _memtool_words_or_files() {
+  local -i split=${@[(ie)--]}
   local found=1
   _memtool_words "$@" && found=0
-  _files && found=0
+  _files "${@[1,split - 1]}" && found=0
   return found
+}
+
+# Another program's command line, which may come after "--".
+_memtool_program() {
+  if [[ $words[1] == -- ]]; then
+    shift words
+    ((CURRENT--))
+  fi
+  _normal
 }
 
 _memtool() {
   local curcontext=$curcontext state line
   typeset -A opt_args
-  local -a commands=(
+  local -a subcommands=(
 )";
 
 constexpr std::string_view kMiddle = R"(  )
@@ -43,7 +55,7 @@ constexpr std::string_view kMiddle = R"(  )
     '1:command:->command' \
     '*::argument:->argument' && return 0
   case $state in
-    command) _describe -t commands 'memtool command' commands ;;
+    command) _describe -t commands 'memtool command' subcommands ;;
     argument)
       case $words[1] in
 )";
@@ -75,7 +87,7 @@ std::string ZshAction(const std::string& value, const KnownWords& known) {
     return fmt::format("_values -s , {} {}", Escaped(value, ":,."), words);
   }
   if (!known.words.empty()) {
-    return (known.files ? "_memtool_words_or_files " : "_memtool_words ") + words;
+    return (known.files ? "_memtool_words_or_files -- " : "_memtool_words -- ") + words;
   }
   return known.files ? "_files" : "";
 }
@@ -112,7 +124,7 @@ std::string ZshScript(const std::vector<CommandWords>& commands) {
       script += "            " + Specification(command, option) + " \\\n";
     }
     if (command.line == Command::Line::kProgram) {
-      script += "            '(-)1:program:_command_names -e' '*::argument:_normal'";
+      script += "            '(-)1:program: _command_names -e' '*::argument: _memtool_program'";
     } else {
       script += "            " + Quoted("*:argument:" + ZshAction("argument", command.arguments));
     }

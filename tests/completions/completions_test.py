@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What shells complete is what the program has, as far as `--help` tells it (which man.options compares
-with the manual): the same commands, and of each the same options. bash runs the script; fish does where
-it is installed; zsh looks at the syntax, its script is compared as text.
+with the manual): the same commands, and of each the same options. The shells run the scripts, zsh at a
+terminal of its own; where zsh is not installed, its script is compared as text, fish's is not looked at.
 
 Words that are offered for a value are given to the program, which must not say of them what it says of
 a word that nobody knows.
@@ -9,6 +9,7 @@ a word that nobody knows.
 usage: completions_test.py --memtool PROGRAM --testdata FOLDER --shell bash|zsh|fish
 """
 import argparse
+import os
 import re
 import shlex
 import shutil
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from zsh_offers import offers
 
 SKIPPED = 77
 SNAPSHOT = "torch/small/list.pickle"
@@ -60,6 +63,38 @@ CASES = [
     ("memtool run python --st", ["memtool", "run", "python", "--st"], []),
     ("memtool nosuch --", ["memtool", "nosuch", "--"], []),
 ]
+
+# What zsh and fish offer instead: whole words where bash completes a part; zsh one of a list; after a program
+# that is run, what that program has.
+WHOLE = {
+    "memtool top --at peak:": ["peak:reserved"],
+    "memtool top --at=peak:r": ["peak:reserved"],
+    "memtool top --keywords builtin:j": ["builtin:jax"],
+}
+ZSH = {
+    **WHOLE,
+    "memtool events --action alloc,fr": ["free", "free_requested", "free_completed"],
+    "memtool run nosuchprogr": [],
+    "memtool run memtool-tes": ["memtool-test-program"],
+    "memtool run -- memtool-tes": ["memtool-test-program"],
+}
+# fish offers memtool's own options after the program of `run`, too.
+FISH_KNOWN = {"memtool run python --st"}
+# The line after Tab, where more than one word or file would do.
+AFTER = {
+    "memtool top --fo": "memtool top --fo",
+    "memtool top --format ": "memtool top --format ",
+    "memtool top --format=": "memtool top --format=",
+    "memtool top --at peak:": "memtool top --at peak:reserved ",
+    "memtool top --at ev": "memtool top --at event:",
+    "memtool top mem": "memtool top memory",
+    "memtool top --keywords buil": "memtool top --keywords builtin:",
+    "memtool top --keywords builtin:j": "memtool top --keywords builtin:jax ",
+    "memtool top -o memory1": "memtool top -o memory1.prof ",
+    "memtool run --stacks n": "memtool run --stacks native ",
+    "memtool run -- python mem": "memtool run -- python memory",
+    "memtool run memtool-tes": "memtool run memtool-test-program ",
+}
 
 BASH = r"""
 source "$1"
@@ -130,8 +165,7 @@ def check_bash(memtool, script, testdata, folder):
     offered, = bash_offers(script, folder, [("memtool ", ["memtool", ""])])
     if offered != [*commands, "--help", "--version"]:
         wrong.append(f"commands: {offered}")
-    for name in ["memory1.prof", "memory a.prof"]:
-        (folder / name).touch()
+    make_files(folder)
     for (line, _, wanted), offered in zip(
             CASES, bash_offers(script, folder, [case[:2] for case in CASES])):
         if sorted(offered) != sorted(wanted):
@@ -181,7 +215,19 @@ def said(memtool, command, option, word, testdata):
     return done.stderr if done.returncode else ""
 
 
-def check_zsh(memtool, script, _testdata, _folder):
+def make_files(folder):
+    for name in ["memory1.prof", "memory a.prof"]:
+        (folder / name).touch()
+
+
+def check_cases(shell, instead, answered):
+    """`answered`: {line: what was offered}"""
+    wanted = {**{line: words for line, _, words in CASES}, **instead}
+    return [f"{shell}: {line!r} offers {offered}, not {wanted[line]}" for line, offered in answered.items()
+            if sorted(offered) != sorted(wanted[line])]
+
+
+def check_zsh_text(memtool, script):
     wrong = []
     text = script.read_text()
     cases = dict(re.findall(r"^        ([a-z]+)\)\n(.*?)^          ;;$", text, re.M | re.S))
@@ -192,6 +238,31 @@ def check_zsh(memtool, script, _testdata, _folder):
         specs = "\n".join(re.sub(r"\[.*", "", line) for line in body.splitlines())
         wrong += compared(command, set(re.findall(one if command == "pprof" else two, specs)), memtool)
     return wrong
+
+
+def check_zsh(memtool, script, _testdata, folder):
+    wrong = check_zsh_text(memtool, script)
+    if shutil.which("zsh") is None:
+        return wrong
+    make_files(folder)
+    program = folder.parent / "bin/memtool-test-program"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    os.environ["PATH"] += f":{program.parent}"
+    commands = commands_of(memtool)
+    lines = [*dict.fromkeys([line for line, _, _ in CASES] + list(ZSH))]
+    asked = lines + ["memtool ", *(f"memtool {command} -" for command in commands)]
+    answered = dict(zip(asked, offers(script, folder, asked)))
+    for command in commands:
+        offered = answered[f"memtool {command} -"][0]
+        long = {word.strip("-") for word in offered if len(word) > 2}  # not the letters
+        wrong += compared(command, long, memtool)
+    if answered["memtool "][0] != commands:
+        wrong.append(f"commands: {answered['memtool '][0]}")
+    wrong += check_cases("zsh", ZSH, {line: answered[line][0] for line in lines})
+    return wrong + [f"zsh: {line!r} becomes {answered[line][1]!r}" for line, after in AFTER.items()
+                    if answered[line][1] != after]
 
 
 def check_fish(memtool, script, _testdata, folder):
@@ -208,7 +279,19 @@ def check_fish(memtool, script, _testdata, folder):
         if command == "pprof":
             long |= {name for name in re.findall(r"^-(\w+)", offered, re.M) if len(name) > 1}
         wrong += compared(command, long, memtool)
-    return wrong
+    make_files(folder)
+    return wrong + check_cases("fish", WHOLE, fish_offers(script, folder))
+
+
+def fish_offers(script, folder):
+    """-> {line of CASES: what fish offers}, without the option that a value is written to"""
+    lines = [line for line, _, _ in CASES if line not in FISH_KNOWN]
+    ask = "".join(f"complete -C {shlex.quote(line)}; printf '\\0'\n" for line in lines)
+    done = subprocess.run(["fish", "--no-config", "-c", f"source {shlex.quote(str(script))}\n{ask}"], check=True,
+                          capture_output=True, text=True, cwd=folder)
+    answers = done.stdout.split("\0")
+    return {line: [re.sub(r"^--\w+=", "", word.split("\t")[0]) for word in answer.splitlines()]
+            for line, answer in zip(lines, answers)}
 
 
 def main():
