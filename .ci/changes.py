@@ -1,4 +1,4 @@
-"""What changed since .ci/tidy-base, and what that can have touched. Shared by .ci/tidy and .ci/headers.
+"""What changed since .ci/tidy-base, and what that can have touched. Shared by .ci/tidy, .ci/clang and .ci/headers.
 
 .ci/tidy-base names the commit whose every source and header was found clean. Everything is looked at with
 --full or MEMTOOL_CI_FULL=1, where that commit is not known, and when .clang-tidy changed.
@@ -43,6 +43,11 @@ def changed_files():
     if ".clang-tidy" in paths:
         return None, ".clang-tidy changed"
     return paths, f"changed since {base[0][:12]}"
+
+
+def members(unit):
+    """-> the sources that are compiled as one (cmake/MemtoolUnity.cmake)"""
+    return [str(Path(path).relative_to(ROOT)) for path in re.findall(r'#include "(.*)"', Path(unit).read_text())]
 
 
 class Includes:

@@ -83,7 +83,7 @@ class Samples {
   template <class Visit>
   void ForEachStackWithTags(Visit visit) const {
     const SamplesByStack groups(input_.recording.stack_count(), profile_.stacks,
-                                [this](auto byte_sink) { ForEach(byte_sink); });
+                                [this](auto byte_sink) { this->ForEach(byte_sink); });
     StackTags tags(input_.tags->size());
     const auto visit_stack = [&](StackId stack, std::span<const std::uint32_t> samples) {
       Weight sum;

@@ -72,16 +72,17 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   void Restore() const {
-    for (int signal = 1; signal < kSignals; ++signal) {
+    for (std::size_t signal = 1; signal < kSignals; ++signal) {
       if (set_[signal]) {
-        ::sigaction(signal, &before_[signal], nullptr);
+        ::sigaction(static_cast<int>(signal), &before_[signal], nullptr);
       }
     }
   }
 
  private:
   void Set(int signal, const struct sigaction& action) {
-    set_[signal] = ::sigaction(signal, &action, &before_[signal]) == 0;
+    const auto at = static_cast<std::size_t>(signal);
+    set_[at] = ::sigaction(signal, &action, &before_[at]) == 0;
   }
 
   std::array<struct sigaction, kSignals> before_{};

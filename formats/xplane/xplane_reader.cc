@@ -205,10 +205,10 @@ xplane::Causes FindCauses(HostEvents& host, const xplane::Join& join, CodeStacks
 
 void AddNotes(RecordingBuilder& builder, const Space& space, const HostEvents& host,
               std::uint64_t cut) {
-  builder.AddDiagnostic(Severity::kWarning, "bad_event",
-                        "events without a usable name, time or size: left out",
-                        SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
-                                      static_cast<std::int64_t>(host.bad_events)));
+  builder.AddDiagnostic(
+      Severity::kWarning, "bad_event", "events without a usable name, time or size: left out",
+      static_cast<std::uint64_t>(SaturatingAdd(static_cast<std::int64_t>(space.bad_events),
+                                               static_cast<std::int64_t>(host.bad_events))));
   builder.AddDiagnostic(
       Severity::kWarning, "late_event",
       "memory events that stand far from their place among others of their thread: without a stack",

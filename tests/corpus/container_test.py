@@ -8,8 +8,8 @@ memtool) is; then every command line of LINES must print the same for both, byte
 name of the file and its packing, and end with the same status. Written again from the container, the
 file must be the same. Files over a megabyte are left out unless --most says otherwise.
 
-Where programs are slow (MEMTOOL_TEST_SLOWNESS: sanitizers), each file meets a quarter of the lines, and
-each line a quarter of the files.
+Each file meets a third of the lines (tests/sampling.py); where programs are slow (MEMTOOL_TEST_SLOWNESS: sanitizers)
+a quarter, and each line a quarter of the files.
 """
 import argparse
 import concurrent.futures
@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import sampling
 
 SLOWNESS = float(os.environ.get("MEMTOOL_TEST_SLOWNESS", "1"))
 # Goldens, and what costs more than it weighs, as in tests/python.
@@ -48,7 +51,10 @@ LINES = [
     "convert --to chrome",
     "cut",
 ]
-SHARE = 1 if SLOWNESS <= 1 else 4
+
+
+def lines_for(number):
+    return sampling.share(LINES, 3, number) if SLOWNESS <= 1 else LINES[number % 4::4]
 
 
 def run(memtool, words, cwd):
@@ -79,7 +85,7 @@ def check(memtool, number, original, only):
         if code != 0 or again.read_bytes() != once.read_bytes():
             faults.append(f"{original}: written again it differs: {errors[:200]}")
         compared = 0
-        for line in LINES[number % SHARE::SHARE]:
+        for line in lines_for(number):
             if only and only not in line:
                 continue
             command, *options = line.split()
@@ -127,7 +133,7 @@ def main():
     for fault in faults:
         print(fault)
     print(f"{len(converted)} of {len(results)} files are recordings; {sum(n for n, _ in converted)} answers "
-          f"compared, {len(faults)} differ")
+          f"compared, {len(faults)} differ{sampling.told()}")
     return 1 if faults or len(converted) < 100 else 0
 
 

@@ -4,8 +4,8 @@
 usage: cost_test.py --memtool PATH [SHAPE...]
        cost_test.py --memtool PATH --minutes N [--seed N] [--keep FOLDER] [SHAPE...]
 
-Without --minutes, each shape (shapes.py) goes through the command that shows it, and instructions are counted by valgrind;
-nothing is timed. With it, shapes at random sizes go through random command lines, the program's processor time, memory and
+Without --minutes, shapes (shapes.py; a part of them, tests/sampling.py) go through the commands that show them, and
+instructions are counted by valgrind; nothing is timed. With it, shapes at random sizes go through random command lines, the program's processor time, memory and
 output are compared, and each kind of finding is kept with its inputs. Runs have limits (measure.py).
 """
 import argparse
@@ -24,6 +24,9 @@ from pathlib import Path
 import measure
 from command_lines import command_lines
 from shapes import SHAPES, write
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import sampling
 
 MIB = measure.MIB
 SKIPPED = 77
@@ -196,8 +199,9 @@ def main():
     if not shutil.which("valgrind"):
         print("skipped: no valgrind")
         return SKIPPED
+    names = options.only or sampling.share(names, 3)
     failed = count(options.memtool, names)
-    print(f"{failed} of {len(names)} shapes fail")
+    print(f"{failed} of {len(names)} shapes fail{'' if options.only else sampling.told()}")
     return 1 if failed else 0
 
 

@@ -3,7 +3,8 @@
 
 usage: invariants_test.py --memtool PATH [--minutes N [--seed N]] [--keep DIR] [--only TEXT] [--rule TEXT] [FILE...]
 
-Without --minutes: chosen inputs as they are, and a number of mutations of each kind of input, the same ones every time.
+Without --minutes: chosen inputs as they are, and a number of mutations of each kind of input; of these, the same ones
+every time, a part (tests/sampling.py).
 With --minutes: ever new ones, until the time is over. --keep keeps the smallest input of each kind of failure, with a
 README. FILEs: these alone, as they are. --only: inputs whose name has this text; --rule: rules likewise.
 """
@@ -26,7 +27,10 @@ import sinks
 import sums
 from mutations import mutate
 
-WHOLE_GROUPS = ("hostile", "field")  # all of these are looked at as they are,
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import sampling
+
+WHOLE_GROUPS = ("hostile", "field")  # these are looked at as they are,
 QUICK_WHOLE = 1                      # of each other group the smallest,
 QUICK_MUTATIONS = 5                  # and so many mutations of each group
 ALL_RULES = [*sums.RULES, *sinks.RULES]  # those of sinks see what those of sums asked
@@ -124,12 +128,13 @@ def grouped(inputs):
 
 def quick_cases(inputs):
     for group, members in grouped(inputs).items():
-        for seed in members if group in WHOLE_GROUPS else members[:QUICK_WHOLE]:
+        for seed in sampling.share(members, 2, group) if group in WHOLE_GROUPS else members[:QUICK_WHOLE]:
             yield Case(seed)
     for group, members in grouped(inputs).items():
         rng = random.Random(group)
-        for number in range(QUICK_MUTATIONS):
-            yield Case(rng.choice(members), number)
+        drawn = [(rng.choice(members), number) for number in range(QUICK_MUTATIONS)]
+        for seed, number in sampling.share(drawn, 3, group):
+            yield Case(seed, number)
 
 
 def endless_cases(inputs, start):
@@ -176,7 +181,7 @@ def main():
                     break
             asked += sum(one.result() for one in running)
     found.report()
-    seed_word = f", seed {args.seed}" if args.minutes else ""
+    seed_word = f", seed {args.seed}" if args.minutes else "" if args.files else sampling.told()
     print(f"{count} inputs, {asked} command lines, {len(rules)} rules{seed_word}: {len(found.kinds)} kinds of failure")
     return 1 if found.kinds else 0
 

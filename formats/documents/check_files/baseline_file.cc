@@ -125,8 +125,9 @@ Result<CheckFacts> ParseBaseline(std::string_view text, const std::string& name)
     error.offset = document.GetErrorOffset();
     return Fail(std::move(error));
   }
-  const auto schema = document.IsObject() ? document.FindMember("schema") : Json::MemberIterator();
-  if (!document.IsObject() || schema == document.MemberEnd() || !schema->value.IsString()) {
+  const Json& root = document;
+  const auto schema = root.IsObject() ? root.FindMember("schema") : Json::ConstMemberIterator();
+  if (!root.IsObject() || schema == root.MemberEnd() || !schema->value.IsString()) {
     return Fail(Wrong(ErrorCode::kMalformed, name, "no baseline: 'schema' is missing"));
   }
   if (std::string_view(schema->value.GetString(), schema->value.GetStringLength()) !=
@@ -135,8 +136,8 @@ Result<CheckFacts> ParseBaseline(std::string_view text, const std::string& name)
                       fmt::format("its schema is '{}', and this version reads {}",
                                   schema->value.GetString(), kBaselineSchema)));
   }
-  const auto digest = document.FindMember("digest");
-  if (digest == document.MemberEnd()) {
+  const auto digest = root.FindMember("digest");
+  if (digest == root.MemberEnd()) {
     return Fail(Wrong(ErrorCode::kMalformed, name, "'digest' is missing"));
   }
   auto parsed = ParseDigest(Inline(digest->value));

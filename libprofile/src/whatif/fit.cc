@@ -290,7 +290,7 @@ namespace {
 // Follows what is live, by tag, up to a request; gives the moment when it is most.
 class LiveWalk {
  public:
-  explicit LiveWalk(const Requests& requests) : requests_(requests), sizes_(requests.tags, 0) {
+  explicit LiveWalk(const Requests& requests) : sizes_(requests.tags, 0) {
     for (const BaseBlock& block : requests.blocks) {
       if (block.laid.tag != CachingAllocator::kFreeTag) {
         sizes_[block.laid.tag] = block.requested;
@@ -324,7 +324,6 @@ class LiveWalk {
   }
 
  private:
-  const Requests& requests_;
   std::vector<std::int64_t> sizes_;
   std::int64_t live_ = 0;
 };
