@@ -1,4 +1,4 @@
-# One program for every x86-64 Linux: linked statically, C library included, so that it needs nothing of
+# One program for every Linux of a kind of machine: linked statically, C library included, so that it needs nothing of
 # the machine that it runs on (scripts/portable). Three libraries have no archive in Debian 12;
 # they are built from its source packages, the other archives are those of the packages that an ordinary
 # build uses. Included before libraries are searched for.
@@ -32,9 +32,13 @@ set_target_properties(yaml-cpp PROPERTIES IMPORTED_LOCATION ${yaml_archive})
 find_file(MEMTOOL_FONT DejaVuSans.ttf PATHS /usr/share/fonts/truetype/dejavu REQUIRED)
 find_file(MEMTOOL_BOLD_FONT DejaVuSans-Bold.ttf PATHS /usr/share/fonts/truetype/dejavu REQUIRED)
 
-# memtool_static(<target>): a program of this kind. pkg-config tells shared libraries' needs only.
+# What is linked has no debug information, which would make the build id depend on the folder of the sources.
+add_link_options(LINKER:--strip-debug)
+
+# memtool_static(<target>): a program of this kind. pkg-config tells shared libraries' needs only. The map says which
+# archives are inside (scripts/linked.sh).
 function(memtool_static target)
-  target_link_options(${target} PRIVATE -static-pie)
+  target_link_options(${target} PRIVATE -static-pie LINKER:-Map=$<TARGET_FILE:${target}>.map)
   set_property(TARGET PkgConfig::libdw APPEND PROPERTY INTERFACE_LINK_LIBRARIES elf bz2 lzma zstd z)
   set_property(TARGET PkgConfig::cairo APPEND PROPERTY INTERFACE_LINK_LIBRARIES pixman-1 fontconfig freetype png16 expat z uuid brotlidec
     brotlicommon Xrender Xext X11 xcb-shm xcb-render xcb Xau Xdmcp)

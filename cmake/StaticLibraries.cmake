@@ -53,5 +53,7 @@ function(memtool_static_libraries target)
     COMPILE_OPTIONS -w SKIP_UNITY_BUILD_INCLUSION ON)
   # fmt's own library is then needed by nothing, and left out. libgcc_s stays shared: glibc's own functions unwind
   # with it (an exception that passes pthread_once, as RE2's may), and a second unwinder beside it aborts.
-  target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc -Wl,--as-needed)
+  # The map says which archives are inside (scripts/linked.sh).
+  target_link_options(${target} PRIVATE -static-libstdc++ -shared-libgcc LINKER:--as-needed
+    LINKER:-Map=$<TARGET_FILE:${target}>.map)
 endfunction()

@@ -9,6 +9,10 @@ file(RENAME ${share}/zsh/site-functions/_memtool ${share}/zsh/vendor-completions
 file(REMOVE_RECURSE ${share}/zsh/site-functions)
 
 set(doc ${share}/doc/memtool-profile)
+# Of the libraries inside the program, and of what its page is made of; scripts/deb collects them.
+if(CPACK_MEMTOOL_LICENCES)
+  file(COPY ${CPACK_MEMTOOL_LICENCES}/ DESTINATION ${doc}/licences)
+endif()
 file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: memtool
 

@@ -210,6 +210,28 @@ configure() {
   (cd -- "$root" && quietly cmake ${fresh:+"$fresh"} --preset "$@")
 }
 
+# need_page: builds the page of `memtool report` when it is not there. Takes the lock of builds for that time.
+page=$root/build/page/memtool.html
+need_page() {
+  [[ -e $page ]] || "$root/scripts/page" || exit 125
+}
+
+# configure_with_page PRESET [CMAKE-ARGUMENT...]: unless build/PRESET can be built as it is, with the page inside.
+configure_with_page() {
+  if ! is_configured "$1" || ! grep -qxF "MEMTOOL_PAGE:FILEPATH=$page" "$root/build/$1/CMakeCache.txt"; then
+    say "configuring build/$1"
+    configure "$@" "-DMEMTOOL_PAGE:FILEPATH=$page" || exit 125
+  fi
+}
+
+# date_of_source: sets SOURCE_DATE_EPOCH, the one time that packages carry, to that of the commit, so that the same
+# sources make the same bytes.
+date_of_source() {
+  export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(
+    git -C "$root" -c safe.directory="$root" log -1 --format=%ct 2> /dev/null || stat -c %Y "$root/CHANGELOG.md"
+  )}
+}
+
 # is_configured PRESET: whether build/PRESET can be built as it is. Ninja itself looks after
 # changed CMake files, but not after changed presets or a moved checkout.
 is_configured() {

@@ -4,18 +4,18 @@
 # there, and defines unpack_source NAME FOLDER TARGET.
 # shellcheck disable=SC2154  # of these
 
-# source_lists FOLDER: the system's Debian archives, for source packages. The system's own lists stay
-# as they are.
-source_lists() {
+# archive_lists FOLDER TYPE: the system's Debian archives, for packages of that type (deb, deb-src). The system's
+# own lists stay as they are.
+archive_lists() {
   local file
   mkdir -p "$1/parts" "$1/lists/partial" "$1/cache/archives/partial"
   for file in /etc/apt/sources.list.d/*.sources; do
     [[ -e $file ]] && grep -q '^URIs:.*/debian' "$file" || continue
-    sed 's/^Types:.*/Types: deb-src/' "$file" > "$1/parts/${file##*/}"
+    sed "s/^Types:.*/Types: $2/" "$file" > "$1/parts/${file##*/}"
   done
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
     [[ -e $file ]] || continue
-    sed -n '/\/debian/s/^deb /deb-src /p' "$file"
+    sed -n "/\\/debian/s/^deb /$2 /p" "$file"
   done > "$1/parts/lines.list"
 }
 
@@ -50,7 +50,7 @@ fetch_sources() {
   mkdir -p "$sources"
   # Beside where they go, so that moving is renaming.
   fetched=$(mktemp -d "${sources%/*}/fetch.XXXXXX")
-  source_lists "$fetched"
+  archive_lists "$fetched" deb-src
   quietly apt apt-get "$fetched" update
   for name in "${missing[@]}"; do
     download "$fetched" "${package_of[$name]}"

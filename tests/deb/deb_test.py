@@ -3,13 +3,14 @@
 system made with `debootstrap --variant=minbase bookworm`, that it takes the place of Debian's own memtool
 there and runs.
 
-usage: deb_test.py FOLDER     (which holds memtool-profile_*.deb; scripts/deb makes it)
-Skipped (77) without a package.
+usage: deb_test.py FOLDER...     (which hold memtool-profile_*.deb; scripts/deb makes it)
+Takes the newest; skipped (77) without a package.
 """
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SKIPPED = 77
@@ -42,6 +43,26 @@ def check_package(package):
     return wrong
 
 
+def check_pages(package):
+    """The page is inside: the program runs from where the package is unpacked, with this system's libraries."""
+    with tempfile.TemporaryDirectory() as name:
+        code, text = said("dpkg-deb", "-x", package, name)
+        if code:
+            return [text]
+        folder, wrong = Path(name), []
+        (folder / "step.csv").write_text("not looked into")
+        for words in (["page", "-o", "page.html"], ["report", "-o", "report.html", "step.csv"]):
+            code, text = said(folder / "usr/bin/memtool", *words, cwd=folder)
+            if code:
+                return [f"{words}: exit {code} {text}"]
+        page, report = ((folder / name).read_text() for name in ("page.html", "report.html"))
+        if len(page) < 500000 or len(report) < len(page) or 'data-name="step.csv"' not in report:
+            wrong.append(f"the page has {len(page)} characters, a report {len(report)}")
+        licences = {path.name for path in folder.glob("usr/share/doc/memtool-profile/licences/*")}
+        wrong += [f"no licence {name}" for name in {"INSIDE", "libre2-dev.txt", "emscripten.txt", "lzma1.txt"} - licences]
+        return wrong
+
+
 def check_installation(package, root):
     inside = ["chroot", root, "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"]
     shutil.copy(package, Path(root) / "tmp/memtool.deb")
@@ -54,6 +75,8 @@ def check_installation(package, root):
             (["dpkg-query", "-W", "-f", "${Status}", "memtool"], "not-installed"),
             (["memtool", "--version"], "memtool "),
             (["memtool", "run", "--", "true"], ""),
+            (["memtool", "report", "-o", "/tmp/report.html", "/etc/debian_version"], ""),
+            (["grep", "-c", "data-name=.debian_version", "/tmp/report.html"], "1"),
             (["dpkg", "--purge", "memtool-profile"], "Removing")]:
         code, text = said(*inside, *command)
         gone = command[0] == "dpkg-query" and "no packages found" in text
@@ -63,11 +86,12 @@ def check_installation(package, root):
 
 
 def main():
-    packages = sorted(Path(sys.argv[1]).glob("memtool-profile_*.deb"))
+    packages = sorted((package for folder in sys.argv[1:] for package in Path(folder).glob("memtool-profile_*.deb")),
+                      key=os.path.getmtime)
     if not packages:
         print("skipped: no package; scripts/deb makes it")
         return SKIPPED
-    wrong = check_package(packages[-1])
+    wrong = check_package(packages[-1]) + check_pages(packages[-1])
     root = os.environ.get("MEMTOOL_DEB_ROOT")
     if root:
         wrong += check_installation(packages[-1], root)

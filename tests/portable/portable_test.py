@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""The portable program in an empty root: nothing there but what the archive holds, and inputs.
+"""The portable program in an empty root: nothing there but what the archive holds, and inputs. That of another
+machine runs there under qemu, which needs nothing either.
 
-usage: portable_test.py --archive memtool-VERSION-linux-x86_64.tar.xz --testdata FOLDER
-Skipped (77) without the archive or without the right to change the root.
+usage: portable_test.py --archives memtool-VERSION-linux-ARCH.tar.xz... --testdata FOLDER
+Takes the newest of the archives that are there; skipped (77) without one, without the right to change the root, or without qemu-user-static.
 """
 import argparse
+import base64
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 from pathlib import Path
 
 SKIPPED = 77
@@ -35,10 +39,13 @@ LINES = [
     ("convert --to pprof -o x.pb.gz memory9.prof", 0, ""),
     ("svg -o graph.svg memory9.prof", 6, "!memtool dot"),
     ("help --completions fish", 0, "complete -c memtool"),
-    ("--version", 0, "static"),
-    # It finds the capture library by /proc.
-    ("run -- true", 125, "!libmemtool_capture.so is neither"),
+    ("page -o page.html", 0, ""),
+    ("report -o report.html memory9.prof", 0, ""),
+    ("open memory9.prof", 0, "/data/.*html"),
+    ("--version", 0, "static[^*]*Page: +inside"),
 ]
+# It finds the capture library by /proc, for which qemu stands in.
+NATIVE_LINES = [("run -- true", 125, "!libmemtool_capture.so is neither")]
 
 
 def run(root, line):
@@ -46,7 +53,8 @@ def run(root, line):
         os.chroot(root)
         os.chdir("/data")
 
-    return subprocess.run(["/memtool/bin/memtool", *line.split()], preexec_fn=enter, env={"TMPDIR": "/data"},
+    emulator = ["/emulator"] if (root / "emulator").exists() else []
+    return subprocess.run([*emulator, "/memtool/bin/memtool", *line.split()], preexec_fn=enter, env={"TMPDIR": "/data"},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
 
@@ -81,8 +89,27 @@ def needs(path, *words):
                           check=True).stdout
 
 
-def check(archive, testdata, root):
+def check_pages(data):
+    """The page has the program inside, and a report is the page with its input, byte for byte."""
+    page, report = ((data / name).read_text() for name in ("page.html", "report.html"))
+    wrong = [] if len(page) > 500000 and "<title>" in page else [f"page.html has {len(page)} characters"]
+    block = re.search(r'data-name="memory9.prof"[^>]*data-encoding="([a-z-]+)"[^>]*>([A-Za-z0-9+/=]+)', report)
+    if not block:
+        return [*wrong, "report.html has no memory9.prof"]
+    held = base64.b64decode(block[2])
+    if block[1] == "deflate-raw":
+        held = zlib.decompress(held, -zlib.MAX_WBITS)
+    if held != (data / "memory9.prof").read_bytes():
+        wrong.append("report.html has another memory9.prof")
+    if len(report) < len(page):
+        wrong.append("report.html is less than the page")
+    return wrong
+
+
+def check(archive, testdata, root, emulator):
     unpack(archive, root)
+    if emulator:
+        shutil.copy(emulator, root / "emulator")
     top = root / "memtool"
     wrong = missing_files(top)
     data = root / "data"
@@ -94,7 +121,8 @@ def check(archive, testdata, root):
                          (small / "packed.pickle.gz", "snapshot.pickle.gz"),
                          *inputs(testdata)]:
         shutil.copy(source, data / (name or source.name))
-    for line, code, says in LINES:
+    lines = LINES if emulator else LINES + NATIVE_LINES
+    for line, code, says in lines:
         done = run(root, line)
         text = done.stderr if says.startswith("!") else done.stdout
         if done.returncode != code or not re.search(says.removeprefix("!"), text):
@@ -107,16 +135,18 @@ def check(archive, testdata, root):
         wrong.append(f"x.svg has {len(glyphs)} different letters")
     if (data / "x.png").stat().st_size < 10000:
         wrong.append("x.png is hardly a picture")
+    wrong += check_pages(data)
     if "INTERP" in needs(top / "bin/memtool", "-l") or "NEEDED" in needs(top / "bin/memtool", "-d"):
         wrong.append("the program needs a loader or libraries")
     versions = re.findall(r"GLIBC_2\.(\d+)", needs(top / "lib/memtool/libmemtool_capture.so", "-V"))
     if not versions or max(map(int, versions)) > 17:
         wrong.append(f"the capture library needs {sorted(set(versions))}")
-    done = subprocess.run([top / "bin/memtool", "run", "--", "true"], capture_output=True, text=True, cwd=data,
-                          check=False)
-    if done.returncode != 0 or "libmemtool" in done.stderr:
-        wrong.append(f"run -- true beside the host's files: exit {done.returncode} {done.stderr}")
-    return wrong
+    if not emulator:
+        done = subprocess.run([top / "bin/memtool", "run", "--", "true"], capture_output=True, text=True, cwd=data,
+                              check=False)
+        if done.returncode != 0 or "libmemtool" in done.stderr:
+            wrong.append(f"run -- true beside the host's files: exit {done.returncode} {done.stderr}")
+    return len(lines), wrong
 
 
 def inputs(testdata):
@@ -127,18 +157,27 @@ def inputs(testdata):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--archive", required=True, type=Path)
+    parser.add_argument("--archives", required=True, type=Path, nargs="+")
     parser.add_argument("--testdata", required=True, type=Path)
     args = parser.parse_args()
-    if not args.archive.exists():
-        print(f"skipped: {args.archive} is not there; scripts/portable makes it")
+    archives = [archive for archive in args.archives if archive.exists()]
+    if not archives:
+        print(f"skipped: no {args.archives[0].name}; scripts/portable makes it")
         return SKIPPED
+    archive = max(archives, key=os.path.getmtime)
     if os.geteuid() != 0:
         print("skipped: only root can change the root")
         return SKIPPED
+    arch = archive.name.removesuffix(".tar.xz").split("-")[-1]
+    emulator = None
+    if arch != platform.machine():
+        emulator = shutil.which(f"qemu-{arch}-static")
+        if not emulator:
+            print(f"skipped: this machine is no {arch}, and qemu-user-static is not installed")
+            return SKIPPED
     with tempfile.TemporaryDirectory() as name:
-        wrong = check(args.archive, args.testdata, Path(name))
-    print("\n".join(wrong) or f"{len(LINES)} command lines ran in an empty root")
+        count, wrong = check(archive, args.testdata, Path(name), emulator)
+    print("\n".join(wrong) or f"{count} command lines ran in an empty root" + (f" under {emulator}" if emulator else ""))
     return 1 if wrong else 0
 
 

@@ -35,6 +35,8 @@ ELSEWHERE = {
     "scripts/memtool demo ~/memtool-demo": ("builds; every line below runs in what it writes", "scripts/memtool"),
     "cd ~/memtool-demo && PATH=$OLDPWD/scripts:$PATH": ("is for a shell", "scripts/memtool"),
     "scripts/test": ("runs this test; .ci/run runs it", "scripts/test"),
+    "sh install.sh": ("needs packages", "tests/release/install_test.py"),
+    "sh install.sh --uninstall": ("needs packages", "tests/release/install_test.py"),
     "cmake --build build/release && cmake --install build/release --prefix ~/.local":
         ("builds; install.examples installs", "tests/install/examples_test.py"),
 }

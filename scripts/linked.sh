@@ -1,0 +1,79 @@
+# shellcheck shell=bash
+# Sourced by portable and deb: what of other projects is inside a program, by Debian's packages. Who sources it sets
+# `system`, the root of the system whose libraries it was linked with.
+# shellcheck disable=SC2154  # of these
+
+# Headers that leave code in the program.
+headers=(libboost-program-options1.74-dev libexpected-dev rapidjson-dev)
+# What the page is made of, besides the sources that scripts/page compiles and what npm installs.
+in_page=("${headers[@]}" emscripten libfmt-dev)
+page_sources=$root/build/wasm/sources
+
+# archives_in PRESET: the archives that the linker took something of for the program of build/PRESET.
+archives_in() {
+  (
+    cd -- "$root/build/$1"
+    sed -n -e '/^\(Discarded\|Memory\|Merging\)/q' -e 's/^\([^ (][^(]*\.a\)(.*/\1/p' commands/memtool.map | sort -u |
+      xargs -r realpath -- | sort -u
+  )
+}
+
+# of_archives PRESET: the packages that these archives are from, without those compiled here. Fails when one is from
+# no package.
+of_archives() {
+  archives_in "$1" | sed -e "s|^${system:-/none}/|/|" -e t -e "\\|^$root/build/|d" |
+    xargs -- dpkg-query --admindir="$system/var/lib/dpkg" -S | sed 's/[:,].*//' | sort -u
+}
+
+# installed ROOT PACKAGE...: a line for each, with tabs: name, version, source package, its version, licence (-: what
+# the copyright file says), copyright file.
+installed() {
+  local fields="\${Package}\t\${Version}\t\${source:Package}\t\${source:Version}"
+  dpkg-query --admindir="$1/var/lib/dpkg" -W -f "$fields\t-\t$1/usr/share/doc/\${Package}/copyright\n" "${@:2}"
+}
+
+# compiled FOLDER: the same for Debian's sources there. Boost's are a part, without Debian's files; its headers are
+# the same package.
+compiled() {
+  local folder name version
+  for folder in "$1"/*; do
+    [[ -e $folder/debian/changelog ]] || continue
+    name=$(dpkg-parsechangelog -l "$folder/debian/changelog" -S Source)
+    version=$(dpkg-parsechangelog -l "$folder/debian/changelog" -S Version)
+    printf '%s\t%s\t%s\t%s\t-\t%s\n' "$name" "$version" "$name" "$version" "$folder/debian/copyright"
+  done
+}
+
+# of_npm: the same for the page's packages of npm.
+of_npm() {
+  (cd -- "$root/viewer" && npm query ':root > .prod' < /dev/null) | python3 -c '
+import json, sys
+for package in json.load(sys.stdin):
+    print(package["name"], package["version"], "npm", package["version"], package["license"],
+          package["path"] + "/LICENSE", sep="\t")'
+}
+
+# collect_licences FOLDER PRESET [PACKAGE...]: the copyright files of what is inside the program of build/PRESET and
+# its page, those of these packages too, and INSIDE, which has the same lines without the file.
+collect_licences() {
+  local folder=$1 preset=$2 names found line
+  shift 2
+  mkdir -p "$folder"
+  names=$(of_archives "$preset") || { say "it is not known what is inside build/$preset"; return 1; }
+  mapfile -t found <<< "$names"
+  [[ -d $page_sources ]] || { say "what the page is made of is not here: remove $page"; return 1; }
+  {
+    installed "$system" "${found[@]}" "${headers[@]}" "$@"
+    compiled "$root/build/$preset/sources"
+    installed '' "${in_page[@]}"
+    compiled "$page_sources"
+    of_npm
+  } | sort -u > "$folder/lines"
+  while IFS= read -r line; do
+    cp -L -- "${line##*$'\t'}" "$folder/${line%%$'\t'*}.txt"
+    printf '%s\n' "${line%$'\t'*}"
+  done < "$folder/lines" | sort -u > "$folder/INSIDE"
+  rm -- "$folder/lines"
+  # What these files refer to.
+  cp -L -- /usr/share/common-licenses/{Apache-2.0,GPL-2,GPL-3,LGPL-2,LGPL-2.1,LGPL-3,MPL-1.1} "$folder"
+}
