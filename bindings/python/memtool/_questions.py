@@ -11,8 +11,8 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Size = Union[int, str]  # bytes, or "24GiB"
 
 # What an answer as data has no use for: `ask` takes it, and returns text.
-_FOR_TEXT = {"color", "format", "output", "plot", "plot-width", "print-frames", "print-keywords", "quiet",
-             "same-scale"}
+_FOR_TEXT = {"ascii", "color", "format", "hyperlinks", "output", "plot", "plot-width", "print-frames", "print-keywords",
+             "quiet", "same-scale", "theme"}
 # Inputs are arguments, and were read with `load`.
 _NO_KEYWORDS = _FOR_TEXT | {"file", "files-from", "help", "input-format"}
 
