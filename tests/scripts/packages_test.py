@@ -14,7 +14,7 @@ from pathlib import Path
 from packages import MANAGERS, SCRIPTS, table
 
 # Sections of scripts that take Debian's own packages apart, and of the checks, which are for Debian 12.
-DEBIAN_ALONE = {"ci", "page", "node", "portable", "deb"}
+DEBIAN_ALONE = {"ci", "page", "node", "portable", "across", "deb"}
 # Packages that CMake finds something in and that come with one that is named.
 COME_WITH = {"libelf-dev": "libdw-dev", "libboost-dev": "libboost-program-options-dev", "pkgconf": "pkg-config"}
 # Used where they are there: nobody needs them to build.
