@@ -131,7 +131,9 @@ install() {
   remove "$work/gone"
   cp -- "$work/after" "$prefix/$list"
 
-  say "$("$prefix/bin/memtool" -V) is in $prefix/bin"
+  version=$("$prefix/bin/memtool" -V) ||
+    fail "what is in $prefix now does not run here; install.sh --uninstall removes it"
+  say "$version is in $prefix/bin"
   case :${PATH:-}: in
     *":$prefix/bin:"*) ;;
     *)

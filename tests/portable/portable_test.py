@@ -3,7 +3,8 @@
 machine runs there under qemu, which needs nothing either.
 
 usage: portable_test.py --archives memtool-VERSION-linux-ARCH.tar.xz... --testdata FOLDER
-Takes the newest of the archives that are there; skipped (77) without one, without the right to change the root, or without qemu-user-static.
+Takes the newest of the archives that are there; skipped (77) without one, without the right to change the root, or
+without qemu-user-static.
 """
 import argparse
 import base64
@@ -177,7 +178,8 @@ def main():
             return SKIPPED
     with tempfile.TemporaryDirectory() as name:
         count, wrong = check(archive, args.testdata, Path(name), emulator)
-    print("\n".join(wrong) or f"{count} command lines ran in an empty root" + (f" under {emulator}" if emulator else ""))
+    under = f" under {emulator}" if emulator else ""
+    print("\n".join(wrong) or f"{count} command lines ran in an empty root{under}")
     return 1 if wrong else 0
 
 

@@ -58,11 +58,11 @@ class Place:
             lines.append(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n")
         (self.source / "SHA256SUMS").write_text("".join(lines))
 
-    def stand_in(self, machine, version, *names):
+    def stand_in(self, machine, version, *names, program="echo memtool"):
         """-> an archive with a script as the program, and files of these names."""
         top = f"memtool-{version}-linux-{machine}"
         files = dict.fromkeys(("LICENSE", "README.md", "CHANGELOG.md", *names), b"text\n")
-        files["bin/memtool"] = f"#!/bin/sh\necho memtool {version}\n".encode()
+        files["bin/memtool"] = f"#!/bin/sh\n{program} {version}\n".encode()
         with tarfile.open(self.source / f"{top}.tar.xz", "w:xz") as tar:
             for name, data in files.items():
                 member = tarfile.TarInfo(f"{top}/{name}")
@@ -154,6 +154,13 @@ def test_machines(place, archive):
     path = says_machine(place.root / "riscv", "riscv64")
     assert "memtool 9.9 is in" in place.succeeds(place.source, path=path)
     place.fails("there is no memtool for sparc", place.source, path=says_machine(place.root / "sparc", "sparc"))
+
+
+def test_what_does_not_run(place, _):
+    place.offer(place.stand_in("riscv64", "9.9", program="false"))
+    place.fails("does not run here", place.source, path=says_machine(place.root / "riscv", "riscv64"))
+    place.succeeds("--uninstall")
+    assert not place.installed()
 
 
 def test_versions(place, _):

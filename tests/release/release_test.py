@@ -57,7 +57,8 @@ def check_shape(document):
         if not {relation["spdxElementId"], relation["relatedSpdxElement"]} <= set(names):
             wrong.append(f"nobody is {relation}")
     texts = {entry["licenseId"] for entry in document["hasExtractedLicensingInfos"]}
-    used = {name for package in document["packages"] for name in re.findall(r"LicenseRef-[A-Za-z0-9.-]+", package["licenseDeclared"])}
+    used = {name for package in document["packages"]
+            for name in re.findall(r"LicenseRef-[A-Za-z0-9.-]+", package["licenseDeclared"])}
     if used != texts:
         wrong.append(f"licences without a text, or texts without a licence: {used ^ texts}")
     return wrong
@@ -70,7 +71,8 @@ def check_archive(document, path, listed):
         wrong.append(f"{path.name} has another sum in the document")
     held = [relation["relatedSpdxElement"] for relation in document["relationships"]
             if relation["spdxElementId"] == package["SPDXID"] and relation["relationshipType"] == "CONTAINS"]
-    files = {entry["fileName"]: entry["checksums"][-1]["checksumValue"] for entry in document["files"] if entry["SPDXID"] in held}
+    files = {entry["fileName"]: entry["checksums"][-1]["checksumValue"] for entry in document["files"]
+             if entry["SPDXID"] in held}
     with tarfile.open(path) as tar:
         there = {f"./{member.name}": hashlib.sha256(tar.extractfile(member).read()).hexdigest()
                  for member in tar if member.isfile()}
