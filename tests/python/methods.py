@@ -113,8 +113,8 @@ class Methods(unittest.TestCase):
                     self.assertEqual(answer[column].unit, {"uint64": "address"}.get(unit, unit), f"{name}: {column}")
 
     def test_options_are_keywords_and_explained(self):
-        left_out = {"color", "file", "files-from", "format", "help", "input-format", "output", "plot", "plot-width",
-                    "print-frames", "print-keywords", "quiet", "same-scale"}
+        left_out = {"ascii", "color", "file", "files-from", "format", "help", "hyperlinks", "input-format", "output", "plot",
+                    "plot-width", "print-frames", "print-keywords", "quiet", "same-scale", "theme"}
         for name, method in self.methods.items():
             signature = inspect.signature(method).parameters
             shown = pydoc.plain(pydoc.render_doc(method))
