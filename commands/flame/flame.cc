@@ -163,14 +163,13 @@ class FlameCommand final : public Command {
   }
 
   [[nodiscard]] std::string Picture(const InputReader& input_reader, const Streams& streams) const {
-    const bool colored = format_ == FlameFormat::kText && output_ == "-";
     const FlameStyle style{
         .head = Head(input_reader),
         .amount = [&](std::int64_t value) { return AmountText(input_reader, value); },
         .changed = [&](std::int64_t value) { return AmountText(input_reader, value, true); },
         .up = up_,
         .width = Width(streams),
-        .palette = colored ? streams.look.palette() : Palette()};
+        .palette = format_ == FlameFormat::kText ? streams.look.PaletteFor(output_) : Palette()};
     if (format_ == FlameFormat::kSvg) {
       return FlameSvg(answer_, style);
     }

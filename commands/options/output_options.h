@@ -41,7 +41,7 @@ class OutputOptions {
   [[nodiscard]] SizeUnit unit() const { return unit_; }
   // None where text goes into a file.
   [[nodiscard]] Palette palette(const Streams& streams) const {
-    return output_ == "-" || streams.look.in_files ? streams.look.palette() : Palette();
+    return streams.look.PaletteFor(output_);
   }
   [[nodiscard]] bool chooses_columns() const { return !columns_.empty(); }
 

@@ -32,6 +32,7 @@ Reply Asker::Run(std::vector<std::string> words, const TakeAnswer& take, unsigne
   WideSink out(width);
   StringSink err;
   Streams streams{out, err, {}, &cache_};
+  streams.settings = settings_;
   streams.names_next = words.front() == "oom";  // of a log, its text is the whole screen
   bool taken = false;
   if (take) {

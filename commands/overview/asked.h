@@ -25,10 +25,12 @@ struct Reply {
 
 class Asker {
  public:
-  // `inputs`: the words of every command line that say what is read and how. `width`: of the
-  // terminal, 0 = none.
-  Asker(std::vector<std::string> inputs, unsigned width)
-      : inputs_(std::move(inputs)), width_(width) {}
+  // `inputs`: the words of every command line that say what is read and how. `streams`: its
+  // terminal and its settings.
+  Asker(std::vector<std::string> inputs, const Streams& streams)
+      : inputs_(std::move(inputs)),
+        width_(streams.out.TerminalWidth()),
+        settings_(streams.settings) {}
 
   Reply Ask(std::vector<std::string> words) { return Run(std::move(words), {}, width_); }
   // As it prints into a file: no line is wrapped.
@@ -46,7 +48,8 @@ class Asker {
   Reply Run(std::vector<std::string> words, const TakeAnswer& take, unsigned width);
 
   std::vector<std::string> inputs_;
-  unsigned width_;
+  unsigned width_;  // 0 = no terminal
+  std::string settings_;
   RecordingCache cache_;
   std::optional<Reply> stopped_;
 };

@@ -19,6 +19,7 @@
 #include "options/input_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
+#include "output/text/ascii.h"
 #include "output/text/sparkline.h"
 #include "overview/asked.h"
 #include "ranks/names/process_names.h"
@@ -233,7 +234,7 @@ class OverviewCommand final : public Command {
       inputs_.push_back({.path = name, .format = {}, .moment = "oom-or-peak"});
     }
     width_ = streams.out.TerminalWidth();
-    Asker asker(words_, streams.out.TerminalWidth());
+    Asker asker(words_, streams);
     auto screen = !names               ? OfFolder(std::move(names.error()), asker)
                   : names->size() == 1 ? OfOne(names->front(), asker)
                                        : OfSeveral(*names, asker);
@@ -247,7 +248,10 @@ class OverviewCommand final : public Command {
     if (form_ == Form::kJson) {
       WriteData(screen->next, streams);
     } else {
-      streams.out.WriteBytes(screen->text + NextText(screen->next, width_, kIndent));
+      const std::string next =
+          streams.names_next ? NextText(screen->next, width_, kIndent) : std::string();
+      const std::string text = screen->text + next;
+      streams.out.WriteBytes(streams.look.ascii ? ToAscii(text) : text);
     }
     return screen->code;
   }

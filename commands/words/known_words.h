@@ -19,6 +19,7 @@ struct KnownWords {
   std::vector<std::string> words{};  // what ends in ':', '=' or '@' goes on after that
   bool files = false;                // a file's name is a value too
   bool list = false;                 // several words, with commas between them
+  bool others = false;               // these are not all
 };
 
 template <class T, std::size_t kCount>

@@ -49,11 +49,10 @@ def shown(program, words, folder, answer, typed=b"", **environment):
             asked = True
             os.write(terminal, answer)
     _, status = os.waitpid(child, 0)
-    left = b""
     os.close(terminal)
     if os.waitstatus_to_exitcode(status) != 0:
         sys.exit(f"{words}: exit {status}: {text.decode()}")
-    return text + left, asked
+    return text, asked
 
 
 def color_of(text):

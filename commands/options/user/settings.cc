@@ -52,15 +52,16 @@ bool IsTable(const po::variables_map& values) {
 
 Result<void> CheckWords(const std::string& path, const formats::Setting& setting,
                         const po::option_description& option) {
-  const auto* words = dynamic_cast<const WithWords*>(option.semantic().get());
+  const auto* with_words = dynamic_cast<const WithWords*>(option.semantic().get());
+  if (with_words == nullptr || with_words->known().list || with_words->known().others) {
+    return {};  // the command itself looks at them
+  }
+  const std::vector<std::string>& words = with_words->known().words;
   for (const std::string& value : setting.values) {
-    const bool url = value.find("://") != std::string::npos;  // --hyperlinks
-    if (words != nullptr && !url && !words->known().list &&
-        std::find(words->known().words.begin(), words->known().words.end(), value) ==
-            words->known().words.end()) {
+    if (std::find(words.begin(), words.end(), value) == words.end()) {
       return Fail(Refusal(path, setting,
                           fmt::format("{}: '{}' is not a choice", setting.option, value),
-                          fmt::format("{}", fmt::join(words->known().words, ", "))));
+                          fmt::format("{}", fmt::join(words, ", "))));
     }
   }
   return {};

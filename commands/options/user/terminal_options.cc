@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "output/terminal/background.h"
@@ -16,31 +17,17 @@ enum class When : std::uint8_t { kAuto, kAlways, kNever };
 constexpr std::array<Choice<When>, 3> kWhens{
     {{"auto", When::kAuto}, {"always", When::kAlways}, {"never", When::kNever}}};
 
-enum class Background : std::uint8_t { kAuto, kDark, kLight, kAny };
-constexpr std::array<Choice<Background>, 4> kThemes{{{"auto", Background::kAuto},
-                                                     {"dark", Background::kDark},
-                                                     {"light", Background::kLight},
-                                                     {"any", Background::kAny}}};
+// None: the terminal's own.
+constexpr std::array<Choice<std::optional<Theme>>, 4> kThemes{{{"auto", std::nullopt},
+                                                               {"dark", Theme::kDark},
+                                                               {"light", Theme::kLight},
+                                                               {"any", Theme::kAny}}};
 
 bool IsPlainTerminal() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   return (no_color != nullptr && *no_color != '\0') ||
          (term != nullptr && std::string_view(term) == "dumb");
-}
-
-Theme ThemeOf(Background background) {
-  switch (background) {
-    case Background::kDark:
-      return Theme::kDark;
-    case Background::kLight:
-      return Theme::kLight;
-    case Background::kAny:
-      return Theme::kAny;
-    case Background::kAuto:
-      break;
-  }
-  return ThemeOfTerminal().value_or(Theme::kAny);
 }
 
 }  // namespace
@@ -71,8 +58,9 @@ Result<void> TerminalOptions::Resolve(Streams& streams) const {
   Look& look = streams.look;
   look.in_files = *when == When::kAlways;
   if (look.in_files || (*when == When::kAuto && on_terminal && !IsPlainTerminal())) {
-    look.palette = [theme = on_terminal ? *theme : Background::kAny] {
-      return Palette(ThemeOf(theme));
+    look.palette = [given = *theme, on_terminal] {
+      const auto theme = given || !on_terminal ? given : ThemeOfTerminal();
+      return Palette(theme.value_or(Theme::kAny));
     };
   }
   look.links = on_terminal ? *std::move(links) : Links();

@@ -157,8 +157,11 @@ std::optional<Theme> ThemeOfAnswer(std::string_view text) {
 }
 
 std::optional<Theme> ThemeOfTerminal() {
-  const auto told = ThemeOfColorFgBg(Environment("COLORFGBG"));
-  return told ? told : AskTerminal();
+  static const std::optional<Theme> theme = [] {
+    const auto told = ThemeOfColorFgBg(Environment("COLORFGBG"));
+    return told ? told : AskTerminal();
+  }();
+  return theme;
 }
 
 }  // namespace memtool::commands

@@ -11,7 +11,7 @@ namespace memtool::commands {
 // From $COLORFGBG, which rxvt, Konsole and iTerm2 set; else from the terminal itself (OSC 11,
 // answered by xterm and nearly all after it), which has 200 ms to answer. It is not asked where an
 // answer could come late or take what somebody typed: across ssh, in the background, with input
-// waiting.
+// waiting. What it was first told stays: a process asks once.
 std::optional<Theme> ThemeOfTerminal();
 
 // "15;0", "0;default;15": none where the last part is no number.

@@ -57,7 +57,7 @@ void Replace(std::string& text, std::string_view what, std::string_view by) {
 }  // namespace
 
 KnownWords LinkFormatWords() {
-  KnownWords known;
+  KnownWords known{.others = true};
   for (const NamedFormat& format : kFormats) {
     known.words.emplace_back(format.name);
   }
@@ -71,7 +71,8 @@ Result<Links> Links::Make(const std::string& name) {
   links.format_ = known == kFormats.end() ? name : known->format;
   const bool visible = std::all_of(links.format_.begin(), links.format_.end(),
                                    [](char c) { return c > ' ' && c < 0x7f; });
-  if (known == kFormats.end() && (name.find("{path}") == std::string::npos || !visible)) {
+  if (known == kFormats.end() && (name.find("://") == std::string::npos ||
+                                  name.find("{path}") == std::string::npos || !visible)) {
     return Fail(ErrorCode::kUsage, "--hyperlinks: '" + name + "' is no format",
                 "never, file, vscode, or a URL with {path}, such as myeditor://open?{path}:{line}");
   }

@@ -8,8 +8,9 @@ namespace {
 
 using Colors = std::array<int, static_cast<std::size_t>(Ink::kSeries) + kSeriesInks>;
 
-// None, grew, shrank, before, rest, then the series. Chosen by a search for the largest distance
-// between any two, also as people see them who lack red or green, among those with enough contrast.
+// None, grew, shrank, before, rest, then the series: among the colours with enough contrast, those
+// far from each other, also as people see them who lack red or green. palette_test.cc has the
+// bounds.
 constexpr Colors kAnyColors{0,  166, 29, 244, 246,  //
                             32, 137, 30, 163, 64,  198, 93, 26, 196, 165};
 constexpr Colors kDarkColors{0,  208, 36, 247, 252,  //
