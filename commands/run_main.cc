@@ -37,19 +37,25 @@ std::vector<std::string> OptionNames(const po::options_description& options) {
 // Boost's messages, in memtool's words and with a suggestion.
 Error UsageError(const po::error& error, std::string_view command,
                  const po::options_description& options) {
-  std::string message = error.what();
-  std::string hint;
-  if (const auto* unknown = dynamic_cast<const po::unknown_option*>(&error)) {
-    std::string name = unknown->get_option_name();
-    name.erase(0, name.find_first_not_of('-'));
-    message = fmt::format("there is no option {}{}{}", name.size() == 1 ? "-" : "--", name,
-                          DidYouMean(name, OptionNames(options), "--"));
-    hint = fmt::format("memtool {} --help lists them", command);
+  const auto* unknown = dynamic_cast<const po::unknown_option*>(&error);
+  if (unknown == nullptr) {
+    return Error{.code = ErrorCode::kUsage, .input = {}, .message = error.what()};
   }
+  std::string name = unknown->get_option_name();
+  name.erase(0, name.find_first_not_of('-'));
   return Error{.code = ErrorCode::kUsage,
                .input = {},
-               .message = std::move(message),
-               .hint = std::move(hint)};
+               .message = fmt::format("there is no option {}{}{}", name.size() == 1 ? "-" : "--",
+                                      name, DidYouMean(name, OptionNames(options), "--")),
+               .hint = fmt::format("memtool {} --help lists them", command)};
+}
+
+// What is no option, given to a command without inputs.
+Error TakesNoFiles(const std::string& word, std::string_view command) {
+  return {.code = ErrorCode::kUsage,
+          .input = {},
+          .message = fmt::format("{} takes no files: '{}'", command, word),
+          .hint = fmt::format("memtool {} -h shows how it is used", command)};
 }
 
 bool IsUnsigned(const po::option_description& option) {
@@ -117,9 +123,15 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
   namespace style = po::command_line_style;
   po::positional_options_description positional;
   positional.add("file", -1);
+  std::vector<std::string> words;
+  po::options_description parsable;
+  parsable.add(options);
+  if (options.find_nothrow("file", false) == nullptr) {
+    parsable.add_options()("file", po::value(&words));
+  }
   try {
     const po::parsed_options parsed = po::command_line_parser(args)
-                                          .options(options)
+                                          .options(parsable)
                                           .positional(positional)
                                           .style(style::unix_style & ~style::allow_guessing)
                                           .run();
@@ -130,6 +142,9 @@ Result<void> Parse(std::string_view command, const std::vector<std::string>& arg
       MEMTOOL_TRY(AddSettings(streams.settings, command, options, values));
     }
     po::notify(values);
+    if (!words.empty()) {
+      return Fail(TakesNoFiles(words.front(), command));
+    }
     MEMTOOL_TRY(CheckOutputs(values));
     NoteInputs(values, streams.inputs);
   } catch (const po::error& error) {
