@@ -326,10 +326,10 @@ constexpr FigureInfo kWhatifFigures[] = {
      R"(first_difference: {event: integer, reason: "base"|"placement"|"segment"|)"
      R"("release"|"failure"|"blocks", expected: integer|string, got: integer|string}|)"
      R"(null, limit: {low: natural, high: natural|null, from: "highest"|"refusals"|)"
-     R"("failure"|"option", reproduced?: boolean|null, retries?: natural}|null}[])",
+     R"("failure"|"own"|"option", reproduced?: boolean|null, retries?: natural}|null}[])",
      "how true the model is to the recording"},
     {"limit",
-     R"({low: natural, high: natural|null, from: "highest"|"refusals"|"failure"|)"
+     R"({low: natural, high: natural|null, from: "highest"|"refusals"|"failure"|"own"|)"
      R"("option", reproduced?: boolean|null, retries?: natural}|null)",
      "the memory of the device"},
     {"changed", "boolean", "whether the events were changed, too"},

@@ -112,6 +112,12 @@ std::string HoldLess(const OomAdvice& advice, const OomCase& found) {
 }
 
 std::string RaiseLimit(const OomAdvice& advice, const OomCase& found) {
+  if (advice.bytes == 0) {
+    return fmt::format(
+        "a higher set_per_process_memory_fraction, or none, wherever the program or its launcher "
+        "sets it: the device had {} free",
+        SizeOf(found.facts.free));
+  }
   if (!found.facts.free) {
     return fmt::format("a higher limit than the {} set", FormatSize(advice.bytes));
   }

@@ -71,6 +71,15 @@ std::string Limit(const OomCase& found) {
          (facts.free ? fmt::format("; the device had {} free", SizeOf(facts.free)) : "");
 }
 
+std::string UnstatedLimit(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  return fmt::format(
+      "limit: PyTorch holds {} and was refused {} more while the driver had {} free: a limit of "
+      "the "
+      "process itself lies between (set_per_process_memory_fraction)",
+      FormatSize(found.conclusion.held), SizeOf(facts.requested_bytes), SizeOf(facts.free));
+}
+
 std::string MpsLimit(const OomCase& found) {
   const OomFacts& facts = found.facts;
   const auto& outside = found.message->outside;
@@ -153,6 +162,8 @@ std::string Why(const OomCase& found) {
       return Full(found);
     case OomReason::kLimit:
       return Limit(found);
+    case OomReason::kUnstatedLimit:
+      return UnstatedLimit(found);
     case OomReason::kMpsLimit:
       return MpsLimit(found);
     case OomReason::kTooLarge:

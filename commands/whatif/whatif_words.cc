@@ -233,6 +233,12 @@ std::string LimitText(const WhatifAnswer& answer, const WhatifDevice& device) {
                          FormatSize(limit.low), FormatSize(limit.high.value_or(limit.low)),
                          Counted(limit.refusals, "refusal"));
       break;
+    case Limit::From::kOwn:
+      text = fmt::format(
+          "limit of the recorded process: {} to {}, its own (set_per_process_memory_fraction): the "
+          "driver had room when it was refused",
+          FormatSize(limit.low), FormatSize(limit.high.value_or(limit.low)));
+      break;
     case Limit::From::kFailure:
       text = fmt::format("limit of the recorded process: {}, from the failure and what was free",
                          FormatSize(limit.low));

@@ -246,6 +246,11 @@ bool JudgeLimit(const OomFacts& facts, const Quantity& segment_size, std::int64_
 
 }  // namespace
 
+bool DriverHadRoom(std::int64_t free, std::int64_t segment) {
+  constexpr std::int64_t kNoDeviceHas = std::int64_t{1} << 50U;
+  return free < kNoDeviceHas && SaturatingSubtract(free, segment) > std::max(segment, free / 8);
+}
+
 OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   OomVerdict verdict;
   if (JudgeCapacity(facts, verdict)) {
@@ -271,6 +276,10 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   }
   if (state != nullptr && state->usable_largest >= requested_bytes) {
     verdict.why = OomCause::kUnexplained;
+    return verdict;
+  }
+  if (state != nullptr && !facts.limit && DriverHadRoom(free, segment_size.bytes)) {
+    verdict.why = OomCause::kLimit;
     return verdict;
   }
   if (verdict.short_of_driver == 0) {

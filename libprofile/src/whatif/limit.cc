@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "memtool/profile/account/oom.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
 #include "memtool/profile/whatif/fidelity.h"
@@ -39,10 +40,24 @@ std::vector<std::int64_t> RefusedRequests(const Requests& requests) {
   return events;
 }
 
+void SetFromFailure(std::int64_t reserved, std::int64_t free, std::int64_t requested,
+                    Limit& limit) {
+  const std::int64_t segment = SegmentFor(requested);
+  if (DriverHadRoom(free, segment)) {
+    limit.low = std::max(limit.low, reserved);
+    limit.high = SaturatingAdd(limit.low, segment);
+    limit.from = Limit::From::kOwn;
+    return;
+  }
+  limit.low = SaturatingAdd(reserved, free);
+  limit.high = limit.low;
+  limit.from = Limit::From::kFailure;
+}
+
 }  // namespace
 
 const char* LimitSourceName(Limit::From from) {
-  constexpr std::array<const char*, 3> kNames{"highest", "refusals", "failure"};
+  constexpr std::array<const char*, 4> kNames{"highest", "refusals", "failure", "own"};
   return kNames.at(static_cast<std::size_t>(from));
 }
 
@@ -59,16 +74,14 @@ Limit ComputeLimit(const HistoryIndex& index, const Trace& trace, const Allocato
     }
   }
   std::int64_t reserved = summary.reserved_base_bytes;
+  bool failed = false;
   for (const Event& event : GetEvents(index.recording(), trace)) {
     reserved = SaturatingAdd(reserved, ReservedChange(event));
     if (event.action == Action::kOom) {
-      ++limit.failures;
       // kUnknownBytes is beyond it.
-      if (event.key <= static_cast<std::uint64_t>(INT64_MAX) &&
-          limit.from != Limit::From::kFailure) {
-        limit.low = SaturatingAdd(reserved, static_cast<std::int64_t>(event.key));
-        limit.high = limit.low;
-        limit.from = Limit::From::kFailure;
+      if (!failed && event.key <= static_cast<std::uint64_t>(INT64_MAX)) {
+        SetFromFailure(reserved, static_cast<std::int64_t>(event.key), event.size, limit);
+        failed = true;
       }
     }
   }

@@ -163,6 +163,7 @@ class Adviser {
                                       : OomAdvice{.kind = Kind::kLowerUtilization,
                                                   .bytes = GetBytes(found_.facts.free)});
       case OomReason::kLimit:
+      case OomReason::kUnstatedLimit:
         Add({.kind = Kind::kRaiseLimit, .bytes = GetBytes(found_.facts.limit)});
         if (Cached() >= GetBytes(found_.facts.requested_bytes)) {
           ForFragmentation();  // what is cached counts towards the limit too

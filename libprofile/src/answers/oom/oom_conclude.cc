@@ -50,7 +50,9 @@ OomReason GetReason(const OomCase& found) {
     case OomCause::kFull:
       return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
     case OomCause::kLimit:
-      return facts.limit ? OomReason::kLimit : OomReason::kMpsLimit;
+      return facts.limit      ? OomReason::kLimit
+             : found.snapshot ? OomReason::kUnstatedLimit
+                              : OomReason::kMpsLimit;
     case OomCause::kTooLarge:
       return facts.requested_bytes ? OomReason::kTooLarge : OomReason::kAbsurd;
     case OomCause::kUnexplained:
@@ -129,6 +131,8 @@ std::string_view ToName(OomReason reason) {
       return "neither";
     case OomReason::kLimit:
       return "limit";
+    case OomReason::kUnstatedLimit:
+      return "unstated_limit";
     case OomReason::kMpsLimit:
       return "mps_limit";
     case OomReason::kTooLarge:

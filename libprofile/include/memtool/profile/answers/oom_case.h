@@ -41,6 +41,7 @@ enum class OomReason : std::uint8_t {
   kFull,
   kNeither,          // enough in all, but neither the driver nor the cache alone has enough
   kLimit,            // the allocator's own: set_per_process_memory_fraction
+  kUnstatedLimit,    // the same, where only what it refused says that there is one
   kMpsLimit,         // that of MPS, shared with others
   kTooLarge,         // more than the device has
   kAbsurd,           // more than any device has; how much is not reported

@@ -16,12 +16,12 @@ struct Limit {
     kHighest,   // no refusal: only a lower bound is known
     kRefusals,  // from refusals after which memory was released
     kFailure,   // from the free memory reported by a failed allocation
+    kOwn,       // from a failed allocation for which the driver had room
   };
   From from = From::kHighest;
   std::int64_t low = 0;                // it is at least this,
-  std::optional<std::int64_t> high{};  // and less than this; of a failure both are the figure
+  std::optional<std::int64_t> high{};  // and less than this; of kFailure both are the figure
   std::uint64_t refusals = 0;
-  std::uint64_t failures = 0;
   // Whether the model, given only this limit, is refused memory at the same events.
   std::optional<bool> reproduced{};
   std::uint64_t retries = 0;  // of the model under this limit
