@@ -95,13 +95,15 @@ std::string TooLarge(const OomCase& found) {
   };
   const bool program = says(OomWording::kXlaHbm);
   const bool part = says(OomWording::kXlaScoped);
-  return fmt::format("too large: the {} of {} {} {} more than {} has ({})",
+  return fmt::format("too large: the {} of {} {} {} more than {} ({})",
                      program ? "program"
                      : part  ? "program's allocation"
                              : "request",
                      SizeOf(facts.requested_bytes), program ? "needs" : "is",
                      FormatSize(found.verdict.short_in_all),
-                     program || part ? found.message->kind : std::string("the device"),
+                     program || part ? found.message->kind + " has"
+                     : IsPool(found) ? std::string("XLA's pool may take")
+                                     : std::string("the device has"),
                      SizeOf(facts.capacity));
 }
 
