@@ -207,8 +207,11 @@ std::size_t FindOtherWording(std::string_view text) {
 std::optional<Parsed> ParseOtherWording(std::string_view text) {
   for (const Bare& bare : kBare) {
     if (text.starts_with(bare.words)) {
+      // "[<CUresult.CUDA_ERROR_OUT_OF_MEMORY: 2>] Call to cuMemAlloc results in
+      // CUDA_ERROR_OUT_OF_MEMORY": one message.
+      const std::string_view line = text.substr(0, text.find('\n'));
       return Parsed{.message = {.kind = std::string(bare.kind)},
-                    .consumed = bare.words.size(),
+                    .consumed = line.rfind(bare.words) + bare.words.size(),
                     .role = bare.role};
     }
   }
