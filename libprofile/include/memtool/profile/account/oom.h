@@ -116,8 +116,8 @@ void AddState(const StateAtMoment& at, const std::vector<SegmentUse>& uses,
 // kMinLargeAlloc, kRoundLarge of c10/cuda/CUDACachingAllocator.cpp).
 std::int64_t SegmentFor(std::int64_t requested_bytes);
 
-// Whether the driver had much more than enough for a segment, more than a neighbour gives back in the
-// moment between its refusal and its count: then PyTorch refused by itself, as
+// Whether the driver had much more than enough for a segment, more than a neighbour gives back in
+// the moment between its refusal and its count: then PyTorch refused by itself, as
 // set_per_process_memory_fraction makes it do.
 bool DriverHadRoom(std::int64_t free, std::int64_t segment);
 
