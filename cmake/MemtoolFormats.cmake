@@ -33,6 +33,11 @@ endforeach()
 set(MEMTOOL_FORMATS ${MEMTOOL_ALL_FORMATS})
 list(REMOVE_ITEM MEMTOOL_FORMATS ${MEMTOOL_FORMATS_LEFT_OUT})
 
+# The patterns of logs are read as keywords are.
+if(oom_text IN_LIST MEMTOOL_FORMATS AND NOT keywords IN_LIST MEMTOOL_FORMATS)
+  list(APPEND MEMTOOL_FORMATS keywords)
+endif()
+
 # Each library is searched for only where a format needs it.
 if(capture_log IN_LIST MEMTOOL_FORMATS AND NOT EMSCRIPTEN)
   pkg_check_modules(libdw REQUIRED IMPORTED_TARGET libdw)

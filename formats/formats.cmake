@@ -17,7 +17,8 @@ memtool_format(hlo READERS hlo=HloReader hlo-text=HloTextReader)
 memtool_format(torch_timeline READERS torch_timeline=TorchTimelineReader)
 memtool_format(xplane READERS xplane=XplaneReader trace-json=TraceJsonReader
   HEADERS xplane/trace_json_reader.h xplane/xplane_reader.h)
-memtool_format(oom_text READERS oom-text=OomTextReader bfc-dump=BfcDumpReader HEADERS oom_text/text_readers.h)
+memtool_format(oom_text READERS log=LogReader oom-text=OomTextReader bfc-dump=BfcDumpReader HEADERS oom_text/text_readers.h
+  SOURCES oom_text/*.cc log/*.cc LINKS yaml-cpp)
 memtool_format(pprof_writer WRITERS pprof=PprofWriter HEADERS pprof/pprof_writer.h SOURCES pprof/pprof_writer.cc LINKS pprof_proto)
 memtool_format(folded WRITERS folded=FoldedWriter)
 memtool_format(json_dump WRITERS json=JsonDumpWriter)

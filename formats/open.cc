@@ -157,13 +157,20 @@ Document ContainedDocument(Recording recording, std::string_view reader,
 
 Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
                                const OpenOptions& options) {
+  if (options.format == "log" && options.patterns != nullptr) {
+    if (auto found = oom_text::ReadText(window, options.patterns.get())) {
+      MEMTOOL_TRY(*found);
+      return MakeDocument(**std::move(found), "log", packing, window);
+    }
+  }
   auto reader = ReaderFor(GetHead(window), options);
   if (!reader && options.format.empty() && options.readers.empty() && IsLog(GetHead(window))) {
-    // Any text may be a log, and its tables are anywhere in it.
-    if (auto tables = oom_text::ReadTables(window)) {
-      Result<Recording>& made = *tables;
+    // Any text may be a log, and what it says about memory is anywhere in it.
+    if (auto found = oom_text::ReadText(window, options.patterns.get())) {
+      Result<Recording>& made = *found;
       MEMTOOL_TRY(made);
-      return MakeDocument(*std::move(made), "oom-text", packing, window);
+      const bool log = made->metadata.origin.kind == RecordingKind::kLog;
+      return MakeDocument(*std::move(made), log ? "log" : "oom-text", packing, window);
     }
   }
   MEMTOOL_TRY(reader);
@@ -175,8 +182,9 @@ Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
   return MakeDocument(*std::move(recording), (*reader)->name(), packing, window);
 }
 
-Result<Document> ReadLog(ByteWindow& window, const std::string& packing) {
-  OomLog log = oom_text::ScanLog(window);
+Result<Document> ReadLog(ByteWindow& window, const std::string& packing,
+                         const OpenOptions& options) {
+  OomLog log = oom_text::ScanLog(window, options.patterns.get());
   log.packing = packing;
   return Document(std::move(log));
 }
@@ -221,7 +229,7 @@ Result<Document> Read(ByteWindow& window, const std::string& packing, const Open
     }
   }
   if (accepted.oom_logs && (!accepted.recordings || IsLog(GetHead(window)))) {
-    return ReadLog(window, packing);
+    return ReadLog(window, packing, options);
   }
   return ReadRecording(window, packing, options);
 }

@@ -9,6 +9,7 @@
 #include "base/command.h"
 #include "info/info_card.h"
 #include "info/property.h"
+#include "memtool/formats/statements.h"
 #include "memtool/profile/base/arithmetic.h"  // of tabulate.h
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/clamped_sums.h"
@@ -50,10 +51,18 @@ class InfoCommand final : public Command {
 
   void Declare(po::options_description& options) override {
     input_.Declare(options);
+    po::options_description group("Logs");
+    group.add_options()("print-patterns", po::bool_switch(&print_patterns_),
+                        "print the built-in wordings of logs, to start your own from, and exit");
+    options.add(group);
     output_.Declare(options);
   }
 
   Result<ExitCode> Run(Streams& streams) override {
+    if (print_patterns_) {
+      streams.out.Write(VisibleText::Lines(formats::BuiltinLogPatterns()));
+      return ExitCode::kOk;
+    }
     for (auto resolved : {input_.Resolve(), output_.Resolve(input_.rows().value_or(0))}) {
       MEMTOOL_TRY(resolved);
     }
@@ -88,6 +97,7 @@ class InfoCommand final : public Command {
 
   InputOptions input_;
   OutputOptions output_;
+  bool print_patterns_ = false;
 };
 
 }  // namespace

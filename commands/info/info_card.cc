@@ -195,6 +195,60 @@ void HistoryRows(const InputCard& card, PropertyList& rows) {
   }
 }
 
+// "95.63 GiB ± 5.12 MiB (plan)"
+std::string AmountText(const Statement& statement) {
+  const bool bytes = statement.what().role != AmountRole::kCount;
+  std::string text = std::string(statement.what().title) + ' ' +
+                     (bytes ? FormatSize(statement.value) : FormatCount(statement.value));
+  if (statement.above > 0) {
+    text += (statement.below > 0 ? " ± " : " to ") +
+            FormatSize(statement.below > 0 ? statement.above
+                                           : SaturatingAdd(statement.value, statement.above));
+  }
+  text += statement.kind == StatementKind::kPlan  ? " (estimated)"
+          : statement.kind == StatementKind::kSum ? " (a sum)"
+                                                  : "";
+  return text;
+}
+
+// What was found, a line of the log each, and what was not understood.
+void LogRows(const LogCard& log, PropertyList& rows) {
+  constexpr std::size_t kMost = 60;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < log.statements.size() && shown < kMost; ++shown) {
+    const StatementCard& first = log.statements[i];
+    std::string text = first.producer;
+    for (const std::string& where : {first.process, first.device, first.stage}) {
+      text += where.empty() ? "" : ' ' + where;
+    }
+    if (first.statement.rank >= 0 && first.process.empty()) {
+      text += fmt::format(" rank {}", first.statement.rank);
+    }
+    text += ": ";
+    for (const std::uint64_t line = first.statement.line;
+         i < log.statements.size() && log.statements[i].statement.line == line &&
+         log.statements[i].device == first.device && log.statements[i].stage == first.stage;
+         ++i) {
+      text += (text.ends_with(": ") ? "" : ", ") + AmountText(log.statements[i].statement);
+    }
+    rows.emplace_back(fmt::format("line {}", CardCount(first.statement.line)), text);
+  }
+  if (shown == kMost) {
+    rows.emplace_back("", "… (--format json has all)");
+  }
+  for (const LedgerCheck& check : log.checks) {
+    rows.emplace_back(fmt::format("check {}", CardCount(check.line)),
+                      fmt::format("{}: {} {} = {} ({})", check.holds() ? "holds" : "DOES NOT HOLD",
+                                  AmountKinds()[check.amount].title, FormatSize(check.said),
+                                  check.formula, FormatSize(check.computed)));
+  }
+  constexpr std::size_t kUnread = 10;
+  for (std::size_t i = 0; i < std::min(kUnread, log.unread.size()); ++i) {
+    rows.emplace_back(fmt::format("not read {}", CardCount(log.unread[i].line)),
+                      log.unread[i].text);
+  }
+}
+
 }  // namespace
 
 PropertyList CardRows(const InputCard& card) {
@@ -222,6 +276,9 @@ PropertyList CardRows(const InputCard& card) {
   }
   for (const std::string& key : card.label_keys) {
     rows.emplace_back("label", key);
+  }
+  if (card.log) {
+    LogRows(*card.log, rows);
   }
   rows.emplace_back("stacks", CardCount(card.stacks) + " distinct");
   rows.emplace_back("functions", CardCount(card.functions));

@@ -33,14 +33,17 @@ OomMessages GetMessages(const formats::OomLog& log) {
           .lines = static_cast<std::int64_t>(log.lines),
           .bytes = static_cast<std::int64_t>(log.bytes),
           .retries = static_cast<std::int64_t>(log.retries),
-          .last_retry = log.last_retry};
+          .last_retry = log.last_retry,
+          .statements = log.statements.list,
+          .strings = &log.statements.strings};
 }
 
 // The messages of the log that a table was read from; none where it was not kept.
 std::optional<formats::OomLog> LogIn(const Recording& recording) {
   const std::string& text = recording.metadata.log_text;
   auto log = text.empty() ? formats::OomLog() : formats::FindOoms(text);
-  return log.messages.empty() ? std::nullopt : std::optional(std::move(log));
+  return log.messages.empty() && log.statements.list.empty() ? std::nullopt
+                                                             : std::optional(std::move(log));
 }
 
 class OomCommand final : public RowsCommand {
@@ -189,7 +192,8 @@ class OomCommand final : public RowsCommand {
     const bool is_log = either->kind() == formats::DocumentKind::kOomLog;
     const formats::OomLog* log = is_log ? &either->oom_log() : nullptr;
     SayGrowth(input_reader, name, log);
-    if (log != nullptr && log->messages.empty() && !formats::GetStream(name)) {
+    const bool ledger = log != nullptr && !log->statements.list.empty();
+    if (log != nullptr && log->messages.empty() && !ledger && !formats::GetStream(name)) {
       // Text without a message: perhaps a reader recognises it.
       if (auto recording = formats::OpenRecording(name, input().load())) {
         either = formats::Document(*std::move(recording));

@@ -34,6 +34,9 @@ Value MakeSentences(const OomAnswer& answer, std::string_view rest) {
   } else if (answer.retries > 0) {
     add({"KNOWN", RetriesText(answer)});
   }
+  if (answer.ledger) {
+    add({"KNOWN", LedgerText(answer)});
+  }
   return list;
 }
 
@@ -71,6 +74,9 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
   const OomCase& found = *answer.found;
   for (const OomSentence& sentence : Reasons(found)) {
     table.head.push_back(GetLine(sentence));
+  }
+  if (answer.ledger) {
+    table.head.push_back(GetLine({"KNOWN", LedgerText(answer)}));
   }
   table.head.push_back(style.source);
   if (!style.filters.empty()) {
@@ -123,6 +129,9 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
   } else {
     if (answer.retries > 0) {
       table.head.push_back(GetLine({"KNOWN", RetriesText(answer)}));
+    }
+    if (answer.ledger) {
+      table.head.push_back(GetLine({"KNOWN", LedgerText(answer)}));
     }
     table.head.emplace_back("what a snapshot would show: see memtool help recording");
   }

@@ -153,6 +153,26 @@ std::string Headline(const OomAnswer& answer) {
                      FormatCount(answer.log_lines), FormatSize(answer.log_bytes));
 }
 
+// "vLLM says: weights 13.00 GiB (line 117), KV cache 4.00 GiB (line 134); of 23.52 GiB"
+std::string LedgerText(const OomAnswer& answer) {
+  const Ledger& ledger = *answer.ledger;
+  std::string text = ledger.producer + " says: ";
+  for (const LedgerPart& part : ledger.parts) {
+    text += fmt::format("{}{} {} (line {})", &part == ledger.parts.data() ? "" : ", ", part.title,
+                        FormatSize(part.bytes), FormatCount(static_cast<std::int64_t>(part.line)));
+  }
+  if (ledger.total) {
+    text += fmt::format("; the device has {}", FormatSize(ledger.total->bytes));
+  }
+  if (ledger.requested) {
+    text += fmt::format("; it may take {}", FormatSize(ledger.requested->bytes));
+  }
+  if (!answer.found) {
+    text += fmt::format("; then the log ends, at line {}", FormatCount(answer.log_lines));
+  }
+  return text;
+}
+
 std::vector<OomSentence> Reasons(const OomCase& found) {
   std::vector<OomSentence> sentences;
   if (found.failed) {

@@ -24,6 +24,8 @@ std::string Headline(const OomCase& found);
 std::string Headline(const OomAnswer& answer);
 // Why it failed and what it is not: the answer.
 std::vector<OomSentence> Reasons(const OomCase& found);
+// What the log says was held. Requires a ledger.
+std::string LedgerText(const OomAnswer& answer);
 // A piece of advice; commands to go on with are a sentence each. `rest`: the arguments with which a
 // command looks at the same moment: "--at oom FILE".
 std::vector<OomSentence> Sentences(const OomAdvice& advice, const OomCase& found,

@@ -123,6 +123,8 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
       "an input; '-' is stdin (also as a plain argument)");
   add("files-from", ToValue(&files_from_, {.files = true})->value_name("LIST"),
       "read names of inputs from LIST, one per line; '-' is stdin");
+  add("patterns", po::value(&patterns_)->value_name("FILE"),
+      "more wordings of logs, asked before the built-in ones (memtool info --print-patterns)");
   add("input-format", ToValue(&load_.format, FormatNames())->value_name("NAME"),
       "read as this format instead of by content");
   const std::string rows = "print N rows, 0 = all (default 20 in a table on stdout, else all)";
@@ -221,6 +223,11 @@ Result<void> InputOptions::TakeLimit(const std::string& text) {
 }
 
 Result<void> InputOptions::Resolve() {
+  if (!patterns_.empty()) {
+    auto patterns = formats::ReadLogPatterns(patterns_);
+    MEMTOOL_TRY(patterns);
+    load_.patterns = *std::move(patterns);
+  }
   MEMTOOL_TRY(ResolveConf());
   for (const std::string& text : limits_) {
     MEMTOOL_TRY(TakeLimit(text));

@@ -74,6 +74,7 @@ class InputOptions {
 
   std::vector<std::string> files_;
   std::string files_from_;
+  std::string patterns_;
   std::vector<std::string> limits_;
   std::vector<std::string> maxima_;
   std::string max_memory_text_;

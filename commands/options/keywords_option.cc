@@ -21,6 +21,9 @@ bool IsOfXla(const Metadata& metadata) {
 // The dictionary that fits the framework that requested the memory; empty for formats with many
 // writers.
 std::string_view BuiltinFor(const Metadata& metadata) {
+  if (metadata.origin.kind == RecordingKind::kLog) {
+    return "builtin:log";
+  }
   if (IsOfXla(metadata)) {
     return "builtin:xla";
   }
@@ -44,7 +47,7 @@ std::string_view BuiltinFor(const Metadata& metadata) {
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", ToValue(&name_, KeywordFiles())->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
-      "builtin:jax, builtin:xla, builtin:driver (default: the built-in one for the input's "
+      "builtin:jax, builtin:xla, builtin:driver, builtin:log (default: the built-in one for the input's "
       "framework)");
 }
 

@@ -51,13 +51,15 @@ enum class Table : std::uint32_t {
   kBreakdowns,
   kSegments,
   kBlocks,
+  kStatements,
+  kUnreadLines,
 };
-inline constexpr std::array<std::string_view, 26> kTableNames{
+inline constexpr std::array<std::string_view, 28> kTableNames{
     "end",      "about",      "strings",      "mappings",     "functions",     "locations",
     "stacks",   "label_sets", "comments",     "device_names", "diagnostics",   "blind_spots",
     "counters", "settings",   "sample_types", "samples",      "unknown_sizes", "ledgers",
     "traces",   "streams",    "marks",        "events",       "mapped",        "breakdowns",
-    "segments", "blocks"};
+    "segments", "blocks",     "statements",   "unread_lines"};
 
 // Columns of the table of samples: the values of each sample type come last.
 inline constexpr std::uint32_t kSampleStack = 1;

@@ -89,6 +89,8 @@ class RecordingWriter {
       MEMTOOL_TRY(Rows<Segment>(Table::kSegments, recording_.state->segments));
       MEMTOOL_TRY(Rows<Block>(Table::kBlocks, recording_.state->blocks));
     }
+    MEMTOOL_TRY(Rows<Statement>(Table::kStatements, recording_.statements));
+    MEMTOOL_TRY(Rows<UnreadLine>(Table::kUnreadLines, recording_.unread_lines));
     return sections_.End();
   }
 

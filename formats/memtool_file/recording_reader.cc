@@ -198,6 +198,16 @@ void RecordingReader::HistorySection(Table table) {
       return ReadBreakdowns();
     case Table::kSegments:
       return Append(state_.segments);
+    case Table::kStatements:
+      for (const Statement& statement : Rows<Statement>()) {
+        builder_.AddStatement(statement);
+      }
+      return;
+    case Table::kUnreadLines:
+      for (UnreadLine& line : Rows<UnreadLine>()) {
+        builder_.AddUnreadLine(std::move(line));
+      }
+      return;
     default:
       return Append(state_.blocks);
   }

@@ -178,6 +178,31 @@ void Describe(Code& code, const Setting* /*row*/) {
 }
 
 template <class Code>
+void Describe(Code& code, const Statement* /*row*/) {
+  code(1, "line", &Statement::line);
+  code(2, "time", &Statement::time);
+  code(3, "value", &Statement::value);
+  code(4, "below", &Statement::below);
+  code(5, "above", &Statement::above);
+  code(6, "producer", &Statement::producer);
+  code(7, "process", &Statement::process);
+  code(8, "device", &Statement::device);
+  code(9, "stage", &Statement::stage);
+  code(10, "rank", &Statement::rank);
+  code(11, "amount", &Statement::amount);
+  code(12, "kind", &Statement::kind);
+  code(13, "adds", &Statement::adds);
+  code(14, "host", &Statement::host);
+  code(15, "run", &Statement::run);
+}
+
+template <class Code>
+void Describe(Code& code, const UnreadLine* /*row*/) {
+  code(1, "line", &UnreadLine::line);
+  code(2, "text", &UnreadLine::text);
+}
+
+template <class Code>
 void Describe(Code& code, const SampleType* /*row*/) {
   code(1, "type", &SampleType::type);
   code(2, "unit", &SampleType::unit);

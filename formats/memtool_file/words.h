@@ -49,7 +49,7 @@ constexpr std::uint64_t GetLast(Framework /*type*/) {
   return static_cast<std::uint64_t>(Framework::kDriver);
 }
 constexpr std::uint64_t GetLast(RecordingKind /*type*/) {
-  return static_cast<std::uint64_t>(RecordingKind::kProgram);
+  return static_cast<std::uint64_t>(RecordingKind::kLog);
 }
 constexpr std::uint64_t GetLast(Role /*type*/) {
   return static_cast<std::uint64_t>(Role::kRequestedBytes);
@@ -71,6 +71,10 @@ constexpr std::uint64_t GetLast(DomainLevel /*type*/) {
 }
 constexpr std::uint64_t GetLast(BlockState /*type*/) {
   return static_cast<std::uint64_t>(BlockState::kInactive);
+}
+
+constexpr std::uint64_t GetLast(StatementKind /*type*/) {
+  return static_cast<std::uint64_t>(StatementKind::kSum);
 }
 
 template <class T>

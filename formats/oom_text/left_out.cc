@@ -7,7 +7,8 @@
 
 namespace memtool::formats {
 
-OomLog oom_text::ScanLog(ByteWindow& /*in*/, std::string* /*text*/) {
+OomLog oom_text::ScanLog(ByteWindow& /*in*/, const log::PatternTable* /*patterns*/,
+                         std::string* /*text*/) {
   throw ReadError(NotInThisBuild("text logs are"));
 }
 
@@ -15,8 +16,17 @@ bool oom_text::IsLog(std::string_view /*head*/) {
   return false;
 }
 
-std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& /*in*/) {
+std::optional<Result<Recording>> oom_text::ReadText(ByteWindow& /*in*/,
+                                                    const log::PatternTable* /*patterns*/) {
   return std::nullopt;
+}
+
+std::string_view BuiltinLogPatterns() {
+  return {};
+}
+
+Result<std::shared_ptr<const log::PatternTable>> ReadLogPatterns(const std::string& /*path*/) {
+  return Fail(NotInThisBuild("text logs are"));
 }
 
 OomLog FindOoms(std::string_view /*text*/) {

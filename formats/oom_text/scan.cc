@@ -1,130 +1,32 @@
 #include "oom_text/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <utility>
 
+#include "log/escapes.h"
+#include "log/line_prefix.h"
+#include "log/log_lines.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
-#include "oom_text/line_time.h"
 #include "oom_text/words/phrases.h"
-#include "support/byte_cursor.h"
 
 namespace memtool::formats::oom_text {
 
 namespace {
 
-constexpr std::size_t kStep = std::size_t{256} << 10U;    // bytes read at a time
-constexpr std::size_t kMaxLine = std::size_t{1} << 20U;   // a longer line comes in pieces,
-constexpr std::size_t kOverlap = std::size_t{32} << 10U;  // which share this much
-constexpr std::size_t kMaxTextBytes = kOverlap / 2;       // of one message
-constexpr std::size_t kMaxOpen = 256;                     // cut-off messages at a time
-constexpr std::size_t kMaxRetained = 10'000;              // messages in the answer
+using log::Clean;
+using log::GetProcess;
+using log::GetRank;
+using log::GetTag;
+
+constexpr std::size_t kMaxTextBytes = log::kLineOverlap / 2;  // of one message
+constexpr std::size_t kMaxOpen = 256;                         // cut-off messages at a time
+constexpr std::size_t kMaxRetained = 10'000;                  // messages in the answer
 constexpr std::size_t kMaxProcessLength = 128;
 constexpr int kPatience = 64;
-constexpr std::uint64_t kLongTraceback = 200;  // lines of a traceback, which tell no time
-
-// Where the escape sequence at `at` (which is ESC) ends: CSI, OSC, or two characters.
-std::size_t EscapeEnd(std::string_view line, std::size_t at) {
-  constexpr char kBell = '\x07';
-  constexpr char kEscape = '\x1b';
-  std::size_t end = at + 2;
-  if (at + 1 >= line.size()) {
-    return line.size();
-  }
-  if (line[at + 1] == '[') {
-    while (end < line.size() && (line[end] < '\x40' || line[end] > '\x7e')) {
-      ++end;
-    }
-    return std::min(end + 1, line.size());
-  }
-  if (line[at + 1] == ']') {
-    while (end < line.size() && line[end] != kBell && line[end] != kEscape) {
-      ++end;
-    }
-    // ESC \ ends it as well.
-    return std::min(end + (end < line.size() && line[end] == kEscape ? 2 : 1), line.size());
-  }
-  return std::min(end, line.size());
-}
-
-// The line as a person sees it: without escape sequences and the zeros of UTF-16.
-std::string_view Clean(std::string_view line, std::string& buffer) {
-  if (line.find('\x1b') == std::string_view::npos && line.find('\0') == std::string_view::npos) {
-    return line;
-  }
-  buffer.clear();
-  for (std::size_t at = 0; at < line.size();) {
-    if (line[at] == '\x1b') {
-      at = EscapeEnd(line, at);
-    } else {
-      if (line[at] != '\0') {
-        buffer.push_back(line[at]);
-      }
-      ++at;
-    }
-  }
-  return buffer;
-}
-
-// "[rank3]: ", "[1,3]<stderr>:", "(pid=71) ", "3: ": what launchers put before each line of a
-// process. Empty when there is none.
-std::string_view GetTag(std::string_view line) {
-  if (line.empty()) {
-    return {};
-  }
-  std::size_t end = 0;
-  if (line.front() == '[' || line.front() == '(') {
-    const std::size_t close = line.find(line.front() == '[' ? ']' : ')');
-    if (close == std::string_view::npos) {
-      return {};
-    }
-    end = close + 1;
-    if (line.substr(end).starts_with("<std")) {
-      end = std::min(line.find('>', end), line.size() - 1) + 1;
-    }
-  } else {
-    while (end < line.size() && IsDigit(line[end])) {
-      ++end;
-    }
-    if (end == 0 || end == line.size() || line[end] != ':') {
-      return {};
-    }
-  }
-  return line.substr(0, end + (end < line.size() && line[end] == ':' ? 1 : 0));
-}
-
-// What distinguishes the lines of one process from those of others; "[W1005 09:12:40 …]" is a
-// logger's time, and does not.
-std::string_view GetProcess(std::string_view tag) {
-  const bool time =
-      tag.size() > 2 && tag[0] == '[' && tag[1] >= 'A' && tag[1] <= 'Z' && IsDigit(tag[2]);
-  return time ? std::string_view() : tag;
-}
-
-std::optional<int> NumberAt(std::string_view text) {
-  const auto number = TakeNumber<int>(text);
-  return number && *number >= 0 ? number : std::nullopt;
-}
-
-// From "[rank3]", "rank=3", "Rank 3", "[1,3]<stderr>", "3:".
-std::optional<int> GetRank(std::string_view tag, std::string_view before) {
-  for (const std::string_view word : {std::string_view("rank"), std::string_view("Rank")}) {
-    if (const std::size_t at = before.rfind(word); at != std::string_view::npos) {
-      std::string_view rest = before.substr(at + word.size());
-      rest.remove_prefix(std::min(rest.find_first_not_of(" =:_"), rest.size()));
-      if (auto number = NumberAt(rest)) {
-        return number;
-      }
-    }
-  }
-  if (const std::size_t comma = tag.find(',');
-      comma != std::string_view::npos && tag.find("]<std") != std::string_view::npos) {
-    return NumberAt(tag.substr(comma + 1));
-  }
-  return !tag.empty() && IsDigit(tag.front()) ? NumberAt(tag) : std::nullopt;
-}
 
 // Without the box-drawing characters at the end of a line.
 std::string_view WithoutFrame(std::string_view line) {
@@ -157,20 +59,56 @@ std::string_view GetBody(std::string_view line, std::string_view tag) {
   return WithoutFrame(line);
 }
 
+// A message has one of these. Cheap words: most lines say nothing about memory.
+constexpr std::array<std::string_view, 8> kMessageWords = {
+    "emory",     "MEMORY",        "o allocate",  "OOM when", "llocation with size",
+    "Hbm usage", "ASSERT FAILED", "ALLOC_FAILED"};
+
+const log::WordFilter& MessageWords() {
+  static const log::WordFilter words({kMessageWords.begin(), kMessageWords.end()});
+  return words;
+}
+
+std::vector<const log::PatternTable*> TablesWith(const log::PatternTable* more) {
+  std::vector<const log::PatternTable*> tables;
+  if (more != nullptr) {
+    tables.push_back(more);
+  }
+  tables.push_back(&log::BuiltinPatterns());
+  return tables;
+}
+
+// What a line says something with, outside of tables.
+log::WordFilter MakeWords(const log::PatternTable* more) {
+  std::vector<std::string> words(kMessageWords.begin(), kMessageWords.end());
+  words.insert(words.end(), kTableWords.begin(), kTableWords.end());
+  for (const log::PatternTable* table : TablesWith(more)) {
+    for (const log::Pattern& pattern : table->patterns()) {
+      words.push_back(pattern.anchor);
+    }
+  }
+  return log::WordFilter(std::move(words));
+}
+
 }  // namespace
 
-void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) {
-  const std::string_view seen = Clean(line, clean_);
-  if (const auto time = GetTime(seen)) {
-    time_ = time;
-    time_line_ = number;
-  }
+Scan::Scan(const log::PatternTable* patterns) : statements_(TablesWith(patterns)) {}
+
+bool Scan::WantsNext() const {
+  return !open_.empty() || awaits_pool_ || tables_.open();
+}
+
+void Scan::Take(const log::LogLine& at) {
+  const std::string_view seen = Clean(at.text, clean_);
+  const std::uint64_t number = at.number;
+  time_ = at.time;
+  std::size_t until = at.until;
   if (!open_.empty()) {
     GoOn(seen.substr(0, kMaxTextBytes));
   }
-  if (seen.size() != line.size() && until < line.size()) {
+  if (seen.size() != at.text.size() && until < at.text.size()) {
     std::string behind;
-    const std::size_t left = Clean(line.substr(until), behind).size();
+    const std::size_t left = Clean(at.text.substr(until), behind).size();
     until = seen.size() - std::min(left, seen.size());
   }
   if (awaits_pool_) {
@@ -178,15 +116,8 @@ void Scan::Take(std::string_view line, std::uint64_t number, std::size_t until) 
   }
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
-  // Cheap words first: most lines say nothing about memory.
-  if (seen.find("emory") != std::string_view::npos ||
-      seen.find("MEMORY") != std::string_view::npos ||
-      seen.find("o allocate") != std::string_view::npos ||
-      seen.find("OOM when") != std::string_view::npos ||
-      seen.find("llocation with size") != std::string_view::npos ||
-      seen.find("Hbm usage") != std::string_view::npos ||
-      seen.find("ASSERT FAILED") != std::string_view::npos ||
-      seen.find("ALLOC_FAILED") != std::string_view::npos) {
+  statements_.Take({.text = seen, .number = number, .previous = at.previous, .time = at.time});
+  if (MessageWords().Find(seen, 0) != std::string_view::npos) {
     FindIn(seen, number, until);
   }
 }
@@ -206,7 +137,7 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
       continue;
     }
     parsed->message.line = number;
-    parsed->message.time = number - time_line_ <= kLongTraceback ? time_ : std::nullopt;
+    parsed->message.time = time_;
     constexpr std::size_t kBefore = 200;
     const std::size_t left = at > kBefore ? at - kBefore : 0;
     parsed->message.rank = GetRank(tag, line.substr(left, at - left));
@@ -361,68 +292,17 @@ OomLog Scan::Finish() {
   }
   open_.clear();
   std::move(tables_).GiveTo(log_);
+  log_.statements = statements_.Finish();
   return std::move(log_);
 }
 
-namespace {
-
-// A progress bar rewrites its line: each state is looked at, under the line's number.
-void TakeStates(Scan& scan, std::string_view line, std::uint64_t number) {
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find('\r'), line.size());
-    if (end > 0) {
-      scan.Take(line.substr(0, end), number);
-    }
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-}
-
-}  // namespace
-
-OomLog ScanLog(ByteWindow& in, std::string* text) {
-  Scan scan;
-  std::uint64_t number = 1;
-  const auto advance = [&in, &text](std::string_view hand) {
-    if (text != nullptr && text->size() + hand.size() > kMaxKeptLog) {
-      text->clear();
-      text = nullptr;
-    } else if (text != nullptr) {
-      text->append(hand);
-    }
-    in.Advance(hand.size());
-  };
-  for (std::size_t left = 0;;) {
-    const std::string_view hand = AsText(in.Fill(left + kStep));
-    const bool last = hand.size() < left + kStep;
-    std::size_t given = 0;
-    for (std::size_t end = hand.find('\n', left); end != std::string_view::npos;
-         end = hand.find('\n', given)) {
-      TakeStates(scan, hand.substr(given, end - given), number);
-      ++number;
-      given = end + 1;
-    }
-    const std::string_view open = hand.substr(given);
-    if (last) {
-      TakeStates(scan, open, number);
-      number -= open.empty() ? 1 : 0;
-      advance(hand);
-      break;
-    }
-    if (open.size() >= kMaxLine) {
-      const std::size_t state = open.rfind('\r');
-      if (state != std::string_view::npos) {
-        TakeStates(scan, open.substr(0, state), number);
-        given += state + 1;
-      } else {
-        scan.Take(open, number, open.size() - kOverlap);
-        given = hand.size() - kOverlap;
-      }
-    }
-    left = hand.size() - given;
-    advance(hand.substr(0, given));
-  }
+OomLog ScanLog(ByteWindow& in, const log::PatternTable* patterns, std::string* text) {
+  static const log::WordFilter builtin = MakeWords(nullptr);
+  const auto own = patterns == nullptr ? std::nullopt : std::optional(MakeWords(patterns));
+  Scan scan(patterns);
+  const std::uint64_t lines = log::ReadLines(in, own ? *own : builtin, scan, text);
   OomLog log = scan.Finish();
-  log.lines = number;
+  log.lines = lines;
   log.bytes = in.offset();
   return log;
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "log/log_lines.h"
+#include "log/statement_scan.h"
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/oom_text.h"
 #include "oom_text/tables/tables.h"
@@ -14,12 +16,13 @@
 
 namespace memtool::formats::oom_text {
 
-class Scan {
+class Scan final : public log::LogSink {
  public:
-  // `line` without its end, but with the escape sequences that colour it. `number` counts from 1.
-  // Messages must begin before `until`; the rest belongs to the next piece.
-  void Take(std::string_view line, std::uint64_t number,
-            std::size_t until = std::string_view::npos);
+  // `patterns`: besides the built-in ones; null for none. They must outlive it.
+  explicit Scan(const log::PatternTable* patterns = nullptr);
+  [[nodiscard]] bool WantsNext() const override;
+  // `line` with the escape sequences that colour it.
+  void Take(const log::LogLine& line) override;
   OomLog Finish();
 
  private:
@@ -54,20 +57,18 @@ class Scan {
   std::vector<Open> open_;
   Tables tables_;
   OomLog log_;
-  std::optional<std::int64_t> time_;  // of the last line that had one,
-  std::uint64_t time_line_ = 0;       // and which that was
+  log::StatementScan statements_;
+  std::optional<std::int64_t> time_;  // of the line
   bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
   SeenMessage retry_;
   SeenMessage bare_;  // an error of the CUDA runtime without figures
   std::string clean_;
 };
 
-// The most of a log that is kept beside the table that was read from it.
-inline constexpr std::size_t kMaxKeptLog = std::size_t{16} << 20U;
-
-// Searches all of `in`. `text`: becomes all of it where that is no more than kMaxKeptLog, else
-// empty; null where nobody wants it. Throws ReadError on I/O and unpacking errors.
-OomLog ScanLog(ByteWindow& in, std::string* text = nullptr);
+// Searches all of `in`. `text`: becomes all of it where that is no more than log::kMaxKeptLog,
+// else empty; null where nobody wants it. Throws ReadError on I/O and unpacking errors.
+OomLog ScanLog(ByteWindow& in, const log::PatternTable* patterns = nullptr,
+               std::string* text = nullptr);
 
 // Bytes of a log: no NUL in them, or UTF-16 as some shells write it.
 bool IsLog(std::string_view head);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "log/log_recording.h"
 #include "oom_text/scan.h"
 #include "oom_text/tables/table_recording.h"
 
@@ -10,37 +11,53 @@ namespace memtool::formats {
 
 namespace {
 
-// The recording of a table, which keeps its log: a message says more than its table.
-std::optional<Result<Recording>> ReadTable(ByteWindow& in, oom_text::TableKind kind) {
-  std::string text;
-  auto recording = oom_text::ToRecording(oom_text::ScanLog(in, &text), kind);
-  if (recording && *recording) {
-    (*recording)->metadata.log_text = std::move(text);
+// Keeps the log: a message says more than its table.
+Result<Recording> WithText(Result<Recording> recording, std::string text) {
+  if (recording) {
+    recording->metadata.log_text = std::move(text);
   }
   return recording;
 }
 
-Result<Recording> Read(ByteWindow& in, oom_text::TableKind kind, std::string_view what) {
-  auto recording = ReadTable(in, kind);
+Result<Recording> ReadTable(ByteWindow& in, oom_text::TableKind kind, std::string_view what) {
+  std::string text;
+  auto recording = oom_text::ToRecording(oom_text::ScanLog(in, nullptr, &text), kind);
   if (!recording) {
     return Fail(ErrorCode::kUnknownFormat, "this log has no " + std::string(what),
                 "memtool oom explains messages without tables");
   }
-  return *std::move(recording);
+  return WithText(*std::move(recording), std::move(text));
 }
 
 }  // namespace
 
+Result<Recording> LogReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
+  std::string text;
+  const OomLog found = oom_text::ScanLog(in, nullptr, &text);
+  if (found.statements.list.empty()) {
+    return Fail(ErrorCode::kUnknownFormat,
+                "this log says nothing about memory that a pattern knows", "memtool help patterns");
+  }
+  return WithText(log::ToRecording(found.statements), std::move(text));
+}
+
 Result<Recording> OomTextReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
-  return formats::Read(in, oom_text::TableKind::kAny, "table of XLA's buffers or chunks");
+  return ReadTable(in, oom_text::TableKind::kAny, "table of XLA's buffers or chunks");
 }
 
 Result<Recording> BfcDumpReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
-  return formats::Read(in, oom_text::TableKind::kPool, "dump of an allocator's chunks");
+  return ReadTable(in, oom_text::TableKind::kPool, "dump of an allocator's chunks");
 }
 
-std::optional<Result<Recording>> oom_text::ReadTables(ByteWindow& in) {
-  return ReadTable(in, TableKind::kAny);
+std::optional<Result<Recording>> oom_text::ReadText(ByteWindow& in,
+                                                    const log::PatternTable* patterns) {
+  std::string text;
+  const OomLog found = ScanLog(in, patterns, &text);
+  auto recording = ToRecording(found, TableKind::kAny);
+  if (!recording && !found.statements.list.empty()) {
+    recording = log::ToRecording(found.statements);
+  }
+  return recording ? std::optional(WithText(*std::move(recording), std::move(text))) : std::nullopt;
 }
 
 }  // namespace memtool::formats

@@ -1,4 +1,4 @@
-// The tables that XLA prints into logs, as recordings. Neither recognises a file by its beginning,
+// What logs say about memory, as recordings. None recognises a file by its beginning,
 // because the rest of a log may be about anything: Open() asks for them last.
 #pragma once
 
@@ -6,8 +6,23 @@
 #include <string_view>
 
 #include "memtool/formats/reader.h"
+#include "memtool/formats/statements.h"
 
 namespace memtool::formats {
+
+// What jobs print about memory (log/patterns.yaml).
+class LogReader final : public Reader {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "log"; }
+  [[nodiscard]] std::string_view summary() const override {
+    return "logs of jobs: what vLLM, llama.cpp, SGLang, DeepSpeed, Megatron … print about memory";
+  }
+  [[nodiscard]] std::optional<RecordingKind> kind() const override { return RecordingKind::kLog; }
+  [[nodiscard]] Match Sniff(std::span<const std::byte> /*head*/) const override {
+    return Match::kNo;
+  }
+  Result<Recording> Read(ByteWindow& in, const Limits& limits) const override;
+};
 
 class OomTextReader final : public Reader {
  public:
@@ -38,8 +53,8 @@ class BfcDumpReader final : public Reader {
 
 namespace oom_text {
 
-// What OomTextReader reads; none for a log without tables.
-std::optional<Result<Recording>> ReadTables(ByteWindow& in);
+// A log's table, or else its statements; none for a log without either. `patterns`: as of Scan.
+std::optional<Result<Recording>> ReadText(ByteWindow& in, const log::PatternTable* patterns);
 
 }  // namespace oom_text
 

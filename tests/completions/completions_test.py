@@ -49,7 +49,7 @@ CASES = [
      ["memory1.prof"]),
     ("memtool top -o memory1", ["memtool", "top", "-o", "memory1"], ["memory1.prof"]),
     ("memtool top --keywords buil", ["memtool", "top", "--keywords", "buil"],
-     ["builtin:mxnet", "builtin:pytorch", "builtin:jax", "builtin:xla", "builtin:driver"]),
+     ["builtin:mxnet", "builtin:pytorch", "builtin:jax", "builtin:xla", "builtin:driver", "builtin:log"]),
     ("memtool top --keywords builtin:j", ["memtool", "top", "--keywords", "builtin", ":", "j"],
      ["jax"]),
     ("memtool top --focus mem", ["memtool", "top", "--focus", "mem"], []),

@@ -259,8 +259,21 @@ keywords:
   Unknown: [(before recording), (no stack)]
 )";
 
-constexpr std::array<BuiltinKeywords, 5> kBuiltins{
-    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"xla", kXla}, {"driver", kDriver}}};
+constexpr std::string_view kLog =
+    R"(# Categories of what jobs print about memory (memtool-formats(5)): the amounts that logs name.
+# - Others: levels (allocated, reserved) that a log gives by stage and not by purpose.
+keywords:
+  Weights: ["/^weights$/"]
+  Adapters and projectors: ["/^(?:LoRA adapters|projector)$/"]
+  KV cache: ["/^(?:KV cache|recurrent state|prompt cache)$/"]
+  Activations: ["/^activations .peak.$/"]
+  Compute buffers: ["/^(?:compute|output) buffers$/"]
+  CUDA graphs: ["/^CUDA graphs$/"]
+  Outside the framework: ["/outside the framework$/"]
+)";
+
+constexpr std::array<BuiltinKeywords, 6> kBuiltins{
+    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"xla", kXla}, {"driver", kDriver}, {"log", kLog}}};
 
 }  // namespace
 
@@ -275,7 +288,7 @@ Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
                                 [wanted](const auto& each) { return each.name == wanted; });
   if (it == kBuiltins.end()) {
     return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
-                "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla or builtin:driver");
+                "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla, builtin:driver or builtin:log");
   }
   return *it;
 }

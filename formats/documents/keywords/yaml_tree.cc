@@ -76,7 +76,10 @@ class TreeHandler final : public YAML::EventHandler {
                   YAML::EmitterStyle::value /*style*/) override {
     Open(YamlValue::Kind::kMap, mark, tag, anchor);
   }
-  void OnMapEnd() override { open_.pop_back(); }
+  void OnMapEnd() override {
+    keys_.erase(open_.back());  // another map may come to lie there
+    open_.pop_back();
+  }
 
  private:
   static void Check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {

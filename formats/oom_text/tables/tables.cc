@@ -14,7 +14,8 @@ constexpr std::size_t kMaxOpenTables = 64;  // processes that print tables at a 
 constexpr std::size_t kMaxDone = 256;       // tables of a log
 constexpr std::size_t kMaxWarned = 1000;    // warnings of the compiler
 constexpr std::size_t kMaxPrefix = 200;
-constexpr int kTablePatience = 500;  // lines of something else within a table
+constexpr std::size_t kHeadingsWithColon = 9;  // of kTableWords
+constexpr int kTablePatience = 500;            // lines of something else within a table
 
 std::string GetShape(std::string_view prefix) {
   std::string shape(prefix);
@@ -57,14 +58,7 @@ std::size_t HeadingAt(std::string_view line) {
     first = std::min(first, line.substr(0, kMaxPrefix + words.size()).find(words));
   };
   if (line[last] == ':') {
-    for (const std::string_view words :
-         {std::string_view("BufferAssignment stats:"), std::string_view("Peak buffers:"),
-          std::string_view("Total "), std::string_view("Program "),
-          std::string_view("HBM capacity "), std::string_view("Largest program allocations in "),
-          std::string_view("Stats:"), std::string_view("Heap allocator status:"),
-          std::string_view("Persistent allocations include")}) {
-      look(words);
-    }
+    std::for_each_n(kTableWords.begin(), kHeadingsWithColon, look);
   }
   look("BFCAllocator dump for");
   look("Bin (");

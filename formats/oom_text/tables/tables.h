@@ -2,6 +2,7 @@
 // messages that they belong to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,8 +16,24 @@
 
 namespace memtool::formats::oom_text {
 
+// A heading of a table, or a warning of the compiler, has one of these.
+inline constexpr std::array<std::string_view, 12> kTableWords = {"BufferAssignment stats:",
+                                                                 "Peak buffers:",
+                                                                 "Total ",
+                                                                 "Program ",
+                                                                 "HBM capacity ",
+                                                                 "Largest program allocations in ",
+                                                                 "Stats:",
+                                                                 "Heap allocator status:",
+                                                                 "Persistent allocations include",
+                                                                 "BFCAllocator dump for",
+                                                                 "Bin (",
+                                                                 "hbm "};
+
 class Tables {
  public:
+  // Whether a table is being read: its rows have no words of their own.
+  [[nodiscard]] bool open() const { return !open_.empty(); }
   // `line` as a person sees it; `tag`: what a launcher put before it, `process`: of which process
   // that is (empty = the only one).
   void Take(std::string_view line, std::uint64_t number, std::string_view tag,

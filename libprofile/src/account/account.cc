@@ -286,10 +286,35 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
   return IsOfDevice(facts) ? std::move(ladder).Take() : std::move(ladder).TakeKnown();
 }
 
+namespace {
+
+// What a log says that the devices have, if it says it of all.
+void AddCapacity(const Recording& recording, const std::vector<MomentOfTrace>& moments,
+                 AccountFacts& facts) {
+  if (recording.metadata.origin.kind != RecordingKind::kLog) {
+    return;
+  }
+  std::int64_t sum = 0;
+  for (const MomentOfTrace& moment : moments) {
+    const Trace& trace = recording.history->traces[moment.trace];
+    const MemoryDomain& domain = recording.history->domains[trace.blocks.value()];
+    if (!domain.capacity) {
+      return;
+    }
+    sum = SaturatingAdd(sum, *domain.capacity);
+  }
+  if (!moments.empty()) {
+    facts.capacity = Quantity{.bytes = sum, .source = "log"};
+  }
+}
+
+}  // namespace
+
 AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrace>& moments) {
   const Recording& recording = index.recording();
   AccountFacts facts;
   AddOom(recording, moments, facts);
+  AddCapacity(recording, moments, facts);
   if (recording.state) {
     StateSum sum;
     for (const MomentOfTrace& moment : moments) {

@@ -37,6 +37,9 @@ ReservedKind ToKind(const Origin& origin, bool no_device) {
       no_device) {
     return ReservedKind::kNoDevice;
   }
+  if (origin.kind == RecordingKind::kLog) {
+    return ReservedKind::kWholeProcess;
+  }
   return origin.framework == Framework::kJax && origin.platform.empty() ? ReservedKind::kXlaPool
                                                                         : ReservedKind::kFramework;
 }

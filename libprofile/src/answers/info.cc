@@ -206,6 +206,56 @@ std::vector<Repeated> Distinct(const Recording& recording, const Items& items, c
   return distinct;
 }
 
+LogCard BuildLog(const Recording& recording) {
+  LogCard card{
+      .statements = {}, .checks = CheckLedger(recording), .unread = recording.unread_lines};
+  card.statements.reserve(recording.statements.size());
+  for (const Statement& statement : recording.statements) {
+    card.statements.push_back({.statement = statement,
+                               .producer = std::string(recording.Text(statement.producer)),
+                               .process = std::string(recording.Text(statement.process)),
+                               .device = std::string(recording.Text(statement.device)),
+                               .stage = std::string(recording.Text(statement.stage))});
+  }
+  return card;
+}
+
+Value TextOrNull(const std::string& text) {
+  return text.empty() ? Value() : Value(text);
+}
+
+Value ToValue(const StatementCard& card) {
+  const Statement& statement = card.statement;
+  return Value::Object{{"line", statement.line},
+                       {"time_ns", TimeValue(statement.time)},
+                       {"producer", card.producer},
+                       {"quantity", statement.what().name},
+                       {"value", statement.value},
+                       {"low", SaturatingSubtract(statement.value, statement.below)},
+                       {"high", SaturatingAdd(statement.value, statement.above)},
+                       {"process", TextOrNull(card.process)},
+                       {"rank", statement.rank < 0 ? Value() : Value(statement.rank)},
+                       {"device", TextOrNull(card.device)},
+                       {"stage", TextOrNull(card.stage)},
+                       {"plan", statement.kind == StatementKind::kPlan},
+                       {"sum", statement.kind == StatementKind::kSum}};
+}
+
+Value ToValue(const LedgerCheck& check) {
+  return Value::Object{{"line", check.line},
+                       {"producer", check.producer},
+                       {"quantity", AmountKinds()[check.amount].name},
+                       {"formula", check.formula},
+                       {"said", check.said},
+                       {"computed", check.computed},
+                       {"precision", check.precision},
+                       {"holds", check.holds()}};
+}
+
+Value ToValue(const UnreadLine& line) {
+  return Value::Object{{"line", line.line}, {"text", line.text}};
+}
+
 }  // namespace
 
 InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIndex* index) {
@@ -245,6 +295,9 @@ InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIn
     }
     card.history = BuildHistory(*index);
   }
+  if (metadata.origin.kind == RecordingKind::kLog) {
+    card.log = BuildLog(recording);
+  }
   if (recording.state) {
     card.state = {.segments = recording.state->segments.size(),
                   .blocks = recording.state->blocks.size()};
@@ -256,21 +309,27 @@ Value::Object MakeValueObject(const InputCard& card) {
   const HistoryCard none;
   const HistoryCard& history = card.history ? *card.history : none;
   const auto value_of = [](const auto& item) { return ToValue(item); };
-  return {{"format_display", card.format_display},
-          {"answers", Value::List(card.answers.begin(), card.answers.end())},
-          {"packing", card.packing},
-          {"unpacked_bytes", card.unpacked_bytes},
-          {"time_nanos", card.time_nanos},
-          {"sample_types", ToList(card.types, value_of)},
-          {"samples", card.samples.value_or(0)},
-          {"stacks", card.stacks},
-          {"functions", card.functions},
-          {"labels", Value::List(card.label_keys.begin(), card.label_keys.end())},
-          {"blind_spots", ToList(card.blind_spots, value_of)},
-          {"settings", ToValue(card.settings)},
-          {"marks", ToList(history.marks, value_of)},
-          {"ledgers", ListDomains(history)},
-          {"devices", ToList(history.traces, value_of)}};
+  Value::Object object{{"format_display", card.format_display},
+                       {"answers", Value::List(card.answers.begin(), card.answers.end())},
+                       {"packing", card.packing},
+                       {"unpacked_bytes", card.unpacked_bytes},
+                       {"time_nanos", card.time_nanos},
+                       {"sample_types", ToList(card.types, value_of)},
+                       {"samples", card.samples.value_or(0)},
+                       {"stacks", card.stacks},
+                       {"functions", card.functions},
+                       {"labels", Value::List(card.label_keys.begin(), card.label_keys.end())},
+                       {"blind_spots", ToList(card.blind_spots, value_of)},
+                       {"settings", ToValue(card.settings)},
+                       {"marks", ToList(history.marks, value_of)},
+                       {"ledgers", ListDomains(history)},
+                       {"devices", ToList(history.traces, value_of)}};
+  if (card.log) {
+    object.emplace_back("statements", ToList(card.log->statements, value_of));
+    object.emplace_back("checks", ToList(card.log->checks, value_of));
+    object.emplace_back("unread_lines", ToList(card.log->unread, value_of));
+  }
+  return object;
 }
 
 void InfoMaker::Add(const std::shared_ptr<const Recording>& recording, std::string_view name,

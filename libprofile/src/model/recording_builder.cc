@@ -318,6 +318,27 @@ void RecordingBuilder::SetUnknownSizes(std::vector<std::uint32_t> samples) {
   recording_.profile->unknown_size = std::move(samples);
 }
 
+namespace {
+
+std::optional<Error> CheckStatements(const Recording& recording) {
+  for (const Statement& statement : recording.statements) {
+    if (statement.amount >= AmountKinds().size()) {
+      return Inconsistent(
+          fmt::format("a statement is about amount {}, which does not exist", statement.amount));
+    }
+    for (const StringId id :
+         {statement.producer, statement.process, statement.device, statement.stage}) {
+      if (id.valid() && id.value() >= recording.strings.size()) {
+        return Inconsistent(
+            fmt::format("a statement refers to string row {}, which does not exist", id.value()));
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Error> RecordingBuilder::CheckReferences() const {
   const std::span<const LocationId> in_stacks = recording_.stacks.items();
   if (const auto at = FirstBeyond(in_stacks, recording_.locations.size()); at != in_stacks.size()) {
@@ -334,7 +355,7 @@ std::optional<Error> RecordingBuilder::CheckReferences() const {
   if (!error && recording_.state) {
     error = CheckStateReferences(recording_, *recording_.state);
   }
-  return error;
+  return error ? error : CheckStatements(recording_);
 }
 
 // Once the references are sound.

@@ -21,6 +21,8 @@ std::string Text(const Diagnostic& row);
 std::string Text(const BlindSpot& row);
 std::string Text(const Counter& row);
 std::string Text(const Setting& row);
+std::string Text(const Statement& row);
+std::string Text(const UnreadLine& row);
 std::string Text(const MemoryDomain& row);
 std::string Text(const Trace& row);
 std::string Text(const Event& row);
@@ -119,6 +121,14 @@ std::string Text(const Setting& row) {
   const auto& [a, b] = row;
   return Row(a, b);
 }
+std::string Text(const Statement& row) {
+  const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = row;
+  return Row(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
+}
+std::string Text(const UnreadLine& row) {
+  const auto& [a, b] = row;
+  return Row(a, b);
+}
 std::string Text(const MemoryDomain& row) {
   const auto& [a, b, c, d, e, f] = row;
   return Row(a, b, c, d, e, f);
@@ -188,13 +198,14 @@ std::string RunsText(const Runs& runs, std::size_t count,
 
 std::string WholeText(const Recording& recording) {
   const auto& [strings, mappings, functions, lines, locations, stacks, label_sets, metadata,
-               diagnostics, blind_spots, profile, history, state, counters, settings] = recording;
+               diagnostics, blind_spots, profile, history, state, counters, settings, statements,
+               unread] = recording;
   std::string text;
   for (std::uint32_t i = 0; i < strings.size(); ++i) {
     text += Text(std::string(strings[StringId(i)])) + "\n";
   }
   text += Row(mappings, functions, lines, locations, metadata, diagnostics, blind_spots, profile,
-              counters, settings);
+              counters, settings, statements, unread);
   text += RunsText(stacks, stacks.size(), [&](std::uint32_t i) {
     const auto items = recording.Stack(StackId(i));
     return Text(std::vector(items.begin(), items.end()));

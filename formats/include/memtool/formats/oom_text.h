@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/formats/statements.h"
 #include "memtool/profile/account/oom_message.h"
 
 namespace memtool::formats {
@@ -21,6 +22,7 @@ struct OomLog {
   std::uint64_t retries = 0;
   std::optional<OomMessage> last_retry{};
   std::uint64_t tables_left_out = 0;  // tables of XLA beyond the limits
+  Statements statements{};
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;  // unpacked
   std::string packing{};

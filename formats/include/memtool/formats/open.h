@@ -68,6 +68,7 @@ struct OpenOptions {
   Limits limits;
   std::string format;  // a reader's name: a recording, read as this; empty = by content
   AcceptedKinds accepted;
+  std::shared_ptr<const log::PatternTable> patterns{};  // of logs, besides the built-in ones
   std::vector<const Reader*> readers;  // the readers asked, in this order; empty = Readers()
   // Called with the number of bytes, as packed, that were read since the last call. Open() of
   // several inputs at a time calls it from several threads.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -380,6 +381,14 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
     AddRows(TableHolders(*answer.found), answer);
     answer.advice = Advise(*answer.found);
     AddOthers(messages, number, answer);
+  }
+  if (messages.strings != nullptr) {
+    constexpr auto kEnd = std::numeric_limits<std::uint64_t>::max();
+    const OomMessage none;
+    const OomMessage& message = number > 0 ? messages.at(number) : none;
+    answer.ledger =
+        LedgerBefore(messages.statements, *messages.strings, number > 0 ? message.line : kEnd,
+                     {.prefix = message.prefix, .rank = message.rank});
   }
   return answer;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/account/ledger_check.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/model/recording.h"
@@ -62,6 +63,22 @@ struct Repeated {
   std::size_t count = 1;
 };
 
+// An amount that a line of a log states.
+struct StatementCard {
+  Statement statement;  // its texts are those below
+  std::string producer;
+  std::string process;  // may be empty, as the next two
+  std::string device;
+  std::string stage;
+};
+
+// Of a log: what its lines say about memory.
+struct LogCard {
+  std::vector<StatementCard> statements;
+  std::vector<LedgerCheck> checks;
+  std::vector<UnreadLine> unread;  // the first lines that seem to, and that no pattern knows
+};
+
 struct InputCard {
   std::string format_display;             // for people: "JAX device memory profile (pprof)"
   bool program = false;                   // a compiler's plan: nothing was recorded
@@ -83,6 +100,7 @@ struct InputCard {
   std::vector<Diagnostic> diagnostics;
   std::optional<HistoryCard> history;
   std::optional<StateCard> state;
+  std::optional<LogCard> log;
 };
 
 // `index`: of the recording's history, where one is there already.

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/account/ledger.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/oom_advice.h"
 #include "memtool/profile/answers/oom_case.h"
@@ -86,6 +88,7 @@ struct OomAnswer {
   std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
+  std::optional<Ledger> ledger{};  // what the log says was held before the failure, or at its end
 
   // What shares are of.
   [[nodiscard]] std::int64_t whole() const {
@@ -134,6 +137,8 @@ struct OomMessages {
   std::int64_t bytes = 0;
   std::int64_t retries = 0;
   std::optional<OomMessage> last_retry{};
+  std::span<const Statement> statements{};  // with texts of:
+  const StringTable* strings = nullptr;
 
   // The number of the last that is kept; numbers count from 1.
   [[nodiscard]] std::int64_t last() const { return static_cast<std::int64_t>(kept.size()); }

@@ -26,6 +26,7 @@ enum class RecordingKind : std::uint8_t {
   kDriverLog,  // every allocation of a process from the driver
   kTrace,      // a profiler's events, memory among them
   kProgram,    // a compiled program, as its compiler describes it
+  kLog,        // what a job printed about memory
 };
 
 struct Origin {

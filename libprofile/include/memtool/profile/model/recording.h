@@ -16,6 +16,7 @@
 #include "memtool/profile/base/string_table.h"
 #include "memtool/profile/model/history.h"
 #include "memtool/profile/model/origin.h"
+#include "memtool/profile/model/statement.h"
 
 namespace memtool {
 
@@ -191,6 +192,10 @@ struct Recording {
   std::shared_ptr<const AllocatorState> state;
   std::vector<Counter> counters;
   std::vector<Setting> settings;  // the allocator's, as the file names them
+  // Of a log: what its lines say about memory, and the first lines that seem to and that nobody
+  // understood.
+  std::vector<Statement> statements;
+  std::vector<UnreadLine> unread_lines;
 
   [[nodiscard]] std::string_view Text(StringId id) const {
     return id.valid() ? strings[id] : std::string_view{};

@@ -89,6 +89,9 @@ class RecordingBuilder {
   void ClearState() { recording_.state = state_ = nullptr; }
   void AddCounter(const Counter& counter) { recording_.counters.push_back(counter); }
   void AddSetting(std::string name, std::string value);
+  // `statement` names strings of this builder.
+  void AddStatement(const Statement& statement) { recording_.statements.push_back(statement); }
+  void AddUnreadLine(UnreadLine line) { recording_.unread_lines.push_back(std::move(line)); }
 
   void ReserveLocations(std::size_t locations, std::size_t lines);
   void ReserveStacks(std::size_t stacks, std::size_t locations);

@@ -175,7 +175,7 @@ TEST(Keywords, PathsInAFileAreMeantFromTheFile) {
 }
 
 TEST(Keywords, BuiltinsReadAsTheirOwnFiles) {
-  ASSERT_EQ(BuiltinDictionaries().size(), 5U);
+  ASSERT_EQ(BuiltinDictionaries().size(), 6U);
   for (const BuiltinKeywords& each : BuiltinDictionaries()) {
     const auto file = ReadKeywords("builtin:" + std::string(each.name));
     ASSERT_TRUE(file) << ToString(file.error());

@@ -1,4 +1,4 @@
-#include "oom_text/line_time.h"
+#include "log/line_time.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "memtool/profile/base/numbers.h"
 
-namespace memtool::formats::oom_text {
+namespace memtool::formats::log {
 
 namespace {
 
@@ -121,6 +121,25 @@ std::optional<std::int64_t> Parse(std::string_view text) {
              : TimeAt(year, NumberAt(text, 5, 2), NumberAt(text, 8, 2), text.substr(kTimeAt));
 }
 
+// "03-17 08:10:41" behind a level, as vLLM writes it, and "03/17/2026-08:10:41" of TensorRT-LLM.
+std::optional<std::int64_t> MonthFirst(std::string_view text) {
+  constexpr std::size_t kShort = 14;
+  if (text.size() < kShort || (text[2] != '-' && text[2] != '/')) {
+    return std::nullopt;
+  }
+  const int month = NumberAt(text, 0, 2);
+  const int day = NumberAt(text, 3, 2);
+  if (text[2] == '-' && text[5] == ' ') {
+    return TimeAt(kNoYear, month, day, text.substr(6));
+  }
+  constexpr std::size_t kTimeAt = 11;
+  if (text.size() > kTimeAt && text[2] == '/' && text[5] == '/' && text[10] == '-') {
+    const int year = NumberAt(text, 6, 4);
+    return year < 2000 ? std::nullopt : TimeAt(year, month, day, text.substr(kTimeAt));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> GetTime(std::string_view line) {
@@ -130,9 +149,16 @@ std::optional<std::int64_t> GetTime(std::string_view line) {
       return time;
     }
   }
+  for (std::size_t at = 0; at < end; ++at) {
+    if (IsDigit(line[at]) && (at == 0 || !IsDigit(line[at - 1]))) {
+      if (const auto time = MonthFirst(line.substr(at))) {
+        return time;
+      }
+    }
+  }
   const std::size_t begin = AfterRank(line);
   const auto glog = OfGlog(line.substr(begin));
   return glog ? glog : OfSyslog(line.substr(begin));
 }
 
-}  // namespace memtool::formats::oom_text
+}  // namespace memtool::formats::log

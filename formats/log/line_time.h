@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace memtool::formats::oom_text {
+namespace memtool::formats::log {
 
 // "2026-11-22 08:10:41,123 …", also with T, slashes, a point, or after a tag or bracket: as
 // nanoseconds since 1970, by a clock whose time zone is not given. Where the year is missing, as in
@@ -13,4 +13,4 @@ namespace memtool::formats::oom_text {
 // when the day is missing.
 std::optional<std::int64_t> GetTime(std::string_view line);
 
-}  // namespace memtool::formats::oom_text
+}  // namespace memtool::formats::log

@@ -1,0 +1,423 @@
+#include "log/log_recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "memtool/profile/account/oom_message.h"
+#include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/numbers.h"
+#include "memtool/profile/model/recording_builder.h"
+
+namespace memtool::formats::log {
+
+namespace {
+
+constexpr std::size_t kMaxPlaces = 250;  // an event names its domain with one byte
+constexpr std::size_t kMaxMarks = 10'000;
+
+bool Is(const Statement& statement, std::string_view name) {
+  return statement.what().name == name;
+}
+
+// llama.cpp's and ollama's names of buffers: "CUDA0", "MTL0_Mapped", "CUDA_Host", "CPU_REPACK".
+bool IsHost(std::string_view device) {
+  return device.starts_with("CPU") || device.starts_with("AMX") || device.ends_with("_Host");
+}
+
+std::optional<std::int32_t> Ordinal(std::string_view device) {
+  const std::size_t first = device.find_first_of("0123456789");
+  if (first == std::string_view::npos) {
+    return std::nullopt;
+  }
+  device.remove_prefix(first);
+  return TakeNumber<std::int32_t>(device);
+}
+
+// Whose memory on which device a statement is about.
+struct Place {
+  bool host = false;
+  std::int32_t device = -1;
+  std::int32_t rank = -1;
+  std::string_view process;  // its name, without the number that changes with each start
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+// Which amounts of a place make its rows.
+enum class Rows : std::uint8_t { kNone, kParts, kLevel };
+
+// What one place held, as events.
+class Holder {
+ public:
+  Holder(RecordingBuilder& builder, const StringTable& strings)
+      : builder_(builder), strings_(strings) {}
+
+  // Before any Take: looks at what there will be.
+  void Expect(const Statement& statement) {
+    if (statement.kind != StatementKind::kMeasured) {
+      return;
+    }
+    static constexpr std::array<std::string_view, 7> kLevels = {
+        "allocated", "process", "used", "peak_allocated", "peak_used", "reserved", "peak_reserved"};
+    const AmountRole role = statement.what().role;
+    if (role == AmountRole::kPart) {
+      rows_ = Rows::kParts;
+    }
+    const auto level = std::find(kLevels.begin(), kLevels.end(), statement.what().name);
+    const auto rank = static_cast<std::size_t>(level - kLevels.begin());
+    if (level != kLevels.end() && rank < level_rank_) {
+      level_rank_ = rank;
+      level_ = statement.amount;
+      rows_ = rows_ == Rows::kNone ? Rows::kLevel : rows_;
+    }
+    // What the driver has free counts where nothing says what was reserved.
+    reserved_said_ = reserved_said_ || Is(statement, "reserved");
+    free_said_ = free_said_ || Is(statement, "free");
+  }
+
+  void Take(const Statement& statement) {
+    if (statement.run != run_ || statement.process != process_) {
+      EndRun(statement.time);
+      run_ = statement.run;
+      process_ = statement.process;
+    }
+    if (Is(statement, "total")) {
+      total_ = statement.value;
+    }
+    if (statement.kind != StatementKind::kMeasured || statement.value < 0) {
+      return;
+    }
+    const AmountRole role = statement.what().role;
+    if (role == AmountRole::kPart) {
+      TakePart(statement);
+    } else if (rows_ == Rows::kLevel && statement.amount == level_) {
+      TakeLevel(statement);
+    } else if (Is(statement, "reserved") && reserved_said_) {
+      Reserve(statement, statement.value);
+    } else if (Is(statement, "free") && !reserved_said_ && !Is(level_amount(), "used")) {
+      if (!first_free_) {
+        first_free_ = SaturatingAdd(statement.value, live_bytes_);
+      }
+      Reserve(statement, SaturatingSubtract(*first_free_, statement.value));
+    }
+  }
+
+  [[nodiscard]] std::vector<Event>& events() { return events_; }
+  [[nodiscard]] std::optional<std::int64_t> total() const { return total_; }
+  [[nodiscard]] bool knows_reserved() const { return reserved_said_ || free_said_; }
+
+ private:
+  struct Live {
+    std::uint64_t key = 0;
+    std::int64_t size = 0;
+    StackId stack;
+    std::uint8_t amount = 0;
+    StringId device;
+  };
+
+  [[nodiscard]] Statement level_amount() const { return Statement{.amount = level_}; }
+
+  // A part is called by its title, and its caller is the stage, or the kind of buffer. A level is
+  // called by the stage at which it rose.
+  StackId StackOf(const Statement& statement) {
+    const std::string_view title = statement.what().title;
+    const StringId outer = statement.stage.valid() ? statement.stage : statement.device;
+    const auto [at, added] =
+        stacks_.try_emplace({statement.amount, outer.valid() ? outer.value() + 1 : 0}, StackId());
+    if (added) {
+      std::vector<LocationId> frames;
+      const auto frame = [&](std::string_view name) {
+        const StringId id = builder_.Intern(name);
+        const std::array<Line, 1> line{
+            {{.function = builder_.AddFunction(
+                  {.name = id, .system_name = id, .filename = builder_.Intern({})})}}};
+        frames.push_back(builder_.AddLocation({}, line));
+      };
+      const bool level = statement.what().role != AmountRole::kPart;
+      if (outer.valid() && level) {
+        frame(strings_[outer]);
+      }
+      frame(title);
+      if (outer.valid() && !level) {
+        frame(strings_[outer]);
+      }
+      at->second = builder_.AddStack(frames);
+    }
+    return at->second;
+  }
+
+  void Alloc(std::int64_t time, std::int64_t size, StackId stack, std::uint8_t amount,
+             StringId device) {
+    if (size <= 0) {
+      return;
+    }
+    live_.push_back({++keys_, size, stack, amount, device});
+    live_bytes_ = SaturatingAdd(live_bytes_, size);
+    events_.push_back(
+        {.key = keys_, .size = size, .time = time, .stack = stack, .action = Action::kAlloc});
+  }
+
+  void Free(std::size_t index, std::int64_t time) {
+    const Live gone = live_[index];
+    live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(index));
+    live_bytes_ = SaturatingSubtract(live_bytes_, gone.size);
+    events_.push_back({.key = gone.key,
+                       .size = gone.size,
+                       .time = time,
+                       .stack = gone.stack,
+                       .action = Action::kFreeCompleted});
+  }
+
+  void TakePart(const Statement& statement) {
+    std::int64_t size = statement.value;
+    Statement part = statement;
+    if (Is(statement, "consumed")) {
+      // Weights and what is outside: the weights stand there already.
+      for (const Live& live : live_) {
+        size -= AmountKinds()[live.amount].name == "weights" ? live.size : 0;
+      }
+      if (size != statement.value) {
+        part.amount = *FindAmount("non_framework");
+      }
+    }
+    if (!statement.adds) {
+      for (std::size_t i = live_.size(); i-- > 0;) {
+        if (live_[i].amount == part.amount && live_[i].device == part.device) {
+          if (live_[i].size == size) {
+            return;  // said again
+          }
+          Free(i, statement.time);
+        }
+      }
+    }
+    Alloc(statement.time, size, StackOf(part), part.amount, part.device);
+  }
+
+  void TakeLevel(const Statement& statement) {
+    const StackId stack = StackOf(statement);
+    if (statement.value > live_bytes_) {
+      Alloc(statement.time, statement.value - live_bytes_, stack, statement.amount, {});
+      return;
+    }
+    StackId last = stack;
+    while (!live_.empty() && live_bytes_ > statement.value) {
+      last = live_.back().stack;
+      Free(live_.size() - 1, statement.time);
+    }
+    // Of the last one freed a part stays.
+    Alloc(statement.time, statement.value - live_bytes_, last, statement.amount, {});
+  }
+
+  void Reserve(const Statement& statement, std::int64_t bytes) {
+    bytes = std::max(bytes, live_bytes_);  // rounding
+    const std::int64_t change = SaturatingSubtract(bytes, reserved_);
+    if (change != 0) {
+      events_.push_back({.size = change > 0 ? change : -change,
+                         .time = statement.time,
+                         .action = change > 0 ? Action::kSegmentAlloc : Action::kSegmentFree});
+    }
+    reserved_ = bytes;
+  }
+
+  void EndRun(std::int64_t time) {
+    while (!live_.empty()) {
+      Free(live_.size() - 1, time);
+    }
+    if (reserved_ > 0) {
+      events_.push_back({.size = reserved_, .time = time, .action = Action::kSegmentFree});
+    }
+    reserved_ = 0;
+    first_free_.reset();
+  }
+
+  RecordingBuilder& builder_;
+  const StringTable& strings_;
+  std::map<std::pair<std::uint8_t, std::uint32_t>, StackId> stacks_;
+  std::vector<Event> events_;
+  std::vector<Live> live_;
+  std::int64_t live_bytes_ = 0;
+  std::int64_t reserved_ = 0;
+  std::optional<std::int64_t> first_free_;
+  std::optional<std::int64_t> total_;
+  std::uint64_t keys_ = 0;
+  std::uint32_t run_ = 0;
+  StringId process_;
+  Rows rows_ = Rows::kNone;
+  std::size_t level_rank_ = 100;
+  std::uint8_t level_ = 255;
+  bool reserved_said_ = false;
+  bool free_said_ = false;
+};
+
+Place PlaceOf(const Statement& statement, const StringTable& strings) {
+  const std::string_view device = statement.device.valid() ? strings[statement.device] : "";
+  const std::string_view process = statement.process.valid() ? strings[statement.process] : "";
+  const bool host = statement.host || IsHost(device);
+  return {.host = host,
+          .device = host ? -1 : Ordinal(device).value_or(std::max(statement.rank, 0)),
+          .rank = statement.rank,
+          .process = process.substr(0, process.find(" pid="))};
+}
+
+std::string NameOf(const Place& place) {
+  std::string name(place.process);
+  if (place.rank >= 0) {
+    name += fmt::format("{}rank {}", name.empty() ? "" : " ", place.rank);
+  }
+  if (name.empty()) {
+    name = place.host ? "host" : std::to_string(place.device);
+  }
+  return name;
+}
+
+class Maker {
+ public:
+  explicit Maker(const Statements& statements) : statements_(statements) {}
+
+  Result<Recording> Make() {
+    builder_.Intern({});
+    for (const Statement& statement : statements_.list) {
+      if (statement.what().role == AmountRole::kCount ||
+          statement.kind != StatementKind::kMeasured) {
+        continue;
+      }
+      if (Holder* holder = HolderOf(statement)) {
+        holder->Expect(statement);
+      }
+    }
+    for (const Statement& statement : statements_.list) {
+      if (statement.what().role != AmountRole::kCount) {
+        if (Holder* holder = HolderOf(statement)) {
+          holder->Take(statement);
+        }
+      }
+      Keep(statement);
+    }
+    Describe();
+    SetHistory();
+    return std::move(builder_).Finish();
+  }
+
+ private:
+  Holder* HolderOf(const Statement& statement) {
+    const Place place = PlaceOf(statement, statements_.strings);
+    const auto at = holders_.find(place);
+    if (at != holders_.end()) {
+      return &at->second;
+    }
+    if (holders_.size() >= kMaxPlaces) {
+      ++left_out_;
+      return nullptr;
+    }
+    return &holders_.try_emplace(place, builder_, statements_.strings).first->second;
+  }
+
+  StringId Copied(StringId id) {
+    return id.valid() ? builder_.Intern(statements_.strings[id]) : StringId();
+  }
+
+  // The statement itself stays in the recording, and its stage is a mark.
+  void Keep(Statement statement) {
+    statement.producer = Copied(statement.producer);
+    statement.process = Copied(statement.process);
+    statement.device = Copied(statement.device);
+    statement.stage = Copied(statement.stage);
+    builder_.AddStatement(statement);
+  }
+
+  void Describe() {
+    std::vector<std::string_view> producers;
+    for (const Statement& statement : statements_.list) {
+      const std::string_view producer = statements_.strings[statement.producer];
+      if (std::find(producers.begin(), producers.end(), producer) == producers.end()) {
+        producers.push_back(producer);
+      }
+    }
+    Metadata& metadata = builder_.metadata();
+    metadata.format = "log";
+    metadata.format_display = fmt::format("log of {}", fmt::join(producers, ", "));
+    metadata.origin = {.framework = Framework::kUnknown, .kind = RecordingKind::kLog};
+    metadata.frames_are_scopes = true;
+    builder_.AddBlindSpot("single allocations", "a log gives sums");
+    builder_.AddBlindSpot("the code that allocated", "a log names purposes and stages");
+    builder_.AddDiagnostic(Severity::kWarning, "statements_left_out",
+                           "amounts beyond the most that are kept of a log",
+                           statements_.found - statements_.list.size());
+    builder_.AddDiagnostic(Severity::kWarning, "places_left_out",
+                           "amounts of processes beyond the most that are kept", left_out_);
+    for (const UnreadLine& line : statements_.unread) {
+      builder_.AddUnreadLine(line);
+    }
+  }
+
+  void SetHistory() {
+    History history;
+    history.streams = {0};
+    const bool years = std::any_of(statements_.list.begin(), statements_.list.end(),
+                                   [](const Statement& statement) {
+                                     return statement.time != kNoTime && HasYear(statement.time);
+                                   });
+    const bool times =
+        std::any_of(statements_.list.begin(), statements_.list.end(),
+                    [](const Statement& statement) { return statement.time != kNoTime; });
+    history.clock = years ? Clock::kUnix : times ? Clock::kRelative : Clock::kAbsent;
+    for (auto& [place, holder] : holders_) {
+      if (holder.events().empty()) {
+        continue;
+      }
+      const DomainId domain(history.domains.size());
+      history.domains.push_back({.name = "blocks",
+                                 .device = place.device,
+                                 .kind = place.host ? DomainKind::kCpu : DomainKind::kDevice,
+                                 .capacity = holder.total()});
+      history.traces.push_back({.device = place.device,
+                                .name = NameOf(place),
+                                .first_event = history.events.size(),
+                                .event_count = holder.events().size(),
+                                .blocks = domain,
+                                .segments = domain});
+      for (Event event : holder.events()) {
+        event.domain = static_cast<std::uint8_t>(domain.value());
+        history.events.push_back(event);
+      }
+    }
+    AddMarks(history);
+    builder_.SetHistory(std::move(history));
+  }
+
+  void AddMarks(History& history) const {
+    const Statement* last = nullptr;
+    for (const Statement& statement : statements_.list) {
+      const bool again = last != nullptr && last->line == statement.line;
+      if (!statement.stage.valid() || statement.time == kNoTime || again ||
+          history.marks.size() >= kMaxMarks) {
+        continue;
+      }
+      last = &statement;
+      const Place place = PlaceOf(statement, statements_.strings);
+      history.marks.push_back({.name = std::string(statements_.strings[statement.stage]),
+                               .device = place.device,
+                               .begin = statement.time,
+                               .end = statement.time});
+    }
+  }
+
+  const Statements& statements_;
+  RecordingBuilder builder_;
+  std::map<Place, Holder> holders_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace
+
+Result<Recording> ToRecording(const Statements& statements) {
+  return Maker(statements).Make();
+}
+
+}  // namespace memtool::formats::log

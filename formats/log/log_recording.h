@@ -1,0 +1,24 @@
+// Statements → a recording: what each process held on each device over time, as allocations whose
+// names are the amounts' titles.
+//
+// - A part is one allocation; a later line about the same thing replaces it, unless lines add up.
+// - A level (allocated, reserved, used) rises by an allocation and falls by freeing the latest ones
+//   first, so that what is live at any line is what the line says, and a row is the stage at which
+//   it was added. Levels make rows only where no parts do.
+// - What the device has free says how much was taken from it since the first such line.
+// - A new run frees what the one before held.
+// Plans and sums make no rows.
+#pragma once
+
+#include <string>
+
+#include "log/statement_scan.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/recording.h"
+
+namespace memtool::formats::log {
+
+// Errors: those of RecordingBuilder::Finish.
+Result<Recording> ToRecording(const Statements& statements);
+
+}  // namespace memtool::formats::log

@@ -1,0 +1,154 @@
+#include "log/patterns.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "documents/keywords/yaml_tree.h"
+#include "log/pattern_text.h"
+#include "memtool/formats/statements.h"
+
+namespace memtool::formats::log {
+
+namespace {
+
+constexpr std::size_t kMaxPatterns = 1000;
+constexpr TreeWords kWords{.noun = "table of patterns",
+                           .example = "Producer: {name: {pattern: \"weights took {weights}\"}}",
+                           .nesting = "producer, pattern, its fields, lists"};
+
+bool ReadFlag(const YamlValue& value) {
+  if (value.text != "yes" && value.text != "no") {
+    Refuse(value.mark, fmt::format("'{}' is neither yes nor no", value.text));
+  }
+  return value.text == "yes";
+}
+
+Pattern::Kind ReadKind(const YamlValue& value) {
+  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 5> kKinds = {
+      {{"measured", Pattern::Kind::kMeasured},
+       {"plan", Pattern::Kind::kPlan},
+       {"sum", Pattern::Kind::kSum},
+       {"start", Pattern::Kind::kStart},
+       {"ignore", Pattern::Kind::kIgnore}}};
+  for (const auto& [word, kind] : kKinds) {
+    if (value.text == word) {
+      return kind;
+    }
+  }
+  Refuse(value.mark, fmt::format("no kind is called '{}'", value.text),
+         "measured, plan, sum, start, ignore");
+}
+
+void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
+  if (value.kind != kind) {
+    Refuse(value.mark, fmt::format("{} is {}, not {}", what, KindName(value.kind), KindName(kind)));
+  }
+}
+
+Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
+                    const std::string& file) {
+  Want(entry.value, YamlValue::Kind::kMap, "a pattern");
+  Pattern pattern{.producer = producer,
+                  .name = entry.key,
+                  .place = fmt::format("{}:{}", file, GetPlace(entry.mark))};
+  for (const YamlValue::Member& field : entry.value.members) {
+    const bool list = field.key == "gives";
+    Want(field.value, list ? YamlValue::Kind::kList : YamlValue::Kind::kText, field.key);
+    if (field.key == "pattern") {
+      if (auto made = CompilePattern(field.value.text, pattern); !made) {
+        Refuse(field.value.mark, made.error().message, made.error().hint);
+      }
+    } else if (field.key == "kind") {
+      pattern.kind = ReadKind(field.value);
+    } else if (field.key == "adds") {
+      pattern.adds = ReadFlag(field.value);
+    } else if (field.key == "host") {
+      pattern.host = ReadFlag(field.value);
+    } else if (field.key == "titled") {
+      pattern.titled = ReadFlag(field.value);
+    } else if (field.key == "rounds") {
+      pattern.rounds_down = field.value.text == "down";
+    } else if (field.key == "example") {
+      pattern.example = field.value.text;
+    } else if (list) {
+      for (const auto& [text, mark] : field.value.list) {
+        pattern.gives.push_back(text);
+      }
+    } else if (field.key != "versions") {
+      Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
+             "pattern, versions, kind, adds, rounds, host, titled, example, gives");
+    }
+  }
+  if (pattern.expression.empty() || pattern.example.empty()) {
+    Refuse(entry.mark, fmt::format("'{}' has no {}", entry.key,
+                                   pattern.expression.empty() ? "pattern" : "example"));
+  }
+  return pattern;
+}
+
+}  // namespace
+
+Result<PatternTable> PatternTable::Parse(std::string_view text, const std::string& name) {
+  PatternTable table;
+  const auto read = ReadTree(text, name, kWords, [&](const YamlValue& root) {
+    Want(root, YamlValue::Kind::kMap, "the table");
+    for (const YamlValue::Member& producer : root.members) {
+      Want(producer.value, YamlValue::Kind::kMap, "a producer");
+      for (const YamlValue::Member& entry : producer.value.members) {
+        table.patterns_.push_back(ReadPattern(producer.key, entry, name));
+        if (table.patterns_.size() > kMaxPatterns) {
+          Refuse(entry.mark, fmt::format("more than {} patterns", kMaxPatterns), {},
+                 ErrorCode::kLimit);
+        }
+      }
+    }
+  });
+  MEMTOOL_TRY(read);
+  std::vector<std::string> anchors;
+  for (const Pattern& pattern : table.patterns_) {
+    anchors.push_back(pattern.anchor);
+  }
+  table.anchors_ = std::make_unique<const WordFilter>(std::move(anchors));
+  return table;
+}
+
+void PatternTable::Choose(std::string_view line, std::vector<std::uint32_t>& chosen) const {
+  anchors_->FindAll(line, chosen);
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+}
+
+std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern) {
+  re2::RE2::Options options(re2::RE2::Latin1);
+  options.set_log_errors(false);
+  return std::make_unique<const re2::RE2>(pattern.expression, options);
+}
+
+const PatternTable& BuiltinPatterns() {
+  // Read when the first log is.
+  static const PatternTable table = [] {
+    auto made = PatternTable::Parse(BuiltinLogPatterns(), "patterns.yaml");
+    return made ? *std::move(made) : PatternTable();
+  }();
+  return table;
+}
+
+}  // namespace memtool::formats::log
+
+namespace memtool::formats {
+
+Result<std::shared_ptr<const log::PatternTable>> ReadLogPatterns(const std::string& path) {
+  const auto text = ReadTreeText(path, log::kWords);
+  MEMTOOL_TRY(text);
+  auto table = log::PatternTable::Parse(*text, path);
+  MEMTOOL_TRY(table);
+  MEMTOOL_TRY(log::CheckPatterns(*table));
+  return std::make_shared<const log::PatternTable>(*std::move(table));
+}
+
+}  // namespace memtool::formats

@@ -1,0 +1,71 @@
+// The table of what jobs print about memory (patterns.yaml): wordings as data. A line is compared
+// with the expressions of those patterns alone of which it has a fixed text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "log/word_filter.h"
+#include "memtool/profile/base/result.h"
+#include "memtool/profile/model/statement.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace memtool::formats::log {
+
+// What a group of a pattern's expression holds.
+struct Capture {
+  enum class Kind : std::uint8_t { kAmount, kCount, kDevice, kRank, kStage };
+  Kind kind = Kind::kAmount;
+  std::uint8_t amount = 0;  // of kAmount and kCount: index into AmountKinds()
+  // Of kAmount: bytes of the unit that the number is in; 0 = the unit is in the group behind it.
+  std::int64_t unit = 0;
+};
+
+struct Pattern {
+  enum class Kind : std::uint8_t { kMeasured, kPlan, kSum, kStart, kIgnore };
+  std::string producer;
+  std::string name;
+  std::string place;  // "patterns.yaml:12:5", for errors
+  Kind kind = Kind::kMeasured;
+  bool adds = false;
+  bool rounds_down = false;
+  bool host = false;
+  bool titled = false;  // the line before names the stage
+  std::string example;
+  std::vector<std::string> gives;  // "weights=1.5GiB"
+  std::string expression;          // of RE2
+  std::vector<Capture> captures;   // one per group, but none for a unit's
+  std::string anchor;              // the longest of its fixed texts
+};
+
+class PatternTable {
+ public:
+  // `text`: YAML; `name` goes into errors. Errors: kMalformed with line and column; kLimit past
+  // 1,000 patterns or what ReadTree bounds.
+  static Result<PatternTable> Parse(std::string_view text, const std::string& name);
+
+  [[nodiscard]] const std::vector<Pattern>& patterns() const { return patterns_; }
+  // Indices of the patterns that `line` may match, ascending.
+  void Choose(std::string_view line, std::vector<std::uint32_t>& chosen) const;
+
+ private:
+  std::vector<Pattern> patterns_;
+  std::unique_ptr<const WordFilter> anchors_;
+};
+
+// The expression of a pattern, for text that is bytes.
+std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern);
+
+// Fails when an expression is none, or an example does not give exactly what its pattern says.
+Result<void> CheckPatterns(const PatternTable& table);
+
+// patterns.yaml, read once; it has no errors, which a test sees to.
+const PatternTable& BuiltinPatterns();
+
+}  // namespace memtool::formats::log

@@ -1,0 +1,172 @@
+#include "log/statement_scan.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "log/line_prefix.h"
+#include "log/pattern_text.h"
+#include "memtool/profile/base/numbers.h"
+
+namespace memtool::formats::log {
+
+namespace {
+
+constexpr std::size_t kMaxStatements = 400'000;
+constexpr std::size_t kMaxUnread = 200;
+constexpr std::size_t kMaxUnreadBytes = 300;
+constexpr std::size_t kMaxNameBytes = 200;
+
+// An amount and a word about memory, in either order.
+const re2::RE2& UnreadWords() {
+  static const re2::RE2 words(
+      "(?i)(?:memory|vram|hbm|alloc|reserved|buffer|kv.?cache).*[0-9] ?[KMGT]i?B\\b|"
+      "[0-9] ?[KMGT]i?B\\b.*(?:memory|vram|hbm|alloc|reserved|buffer|kv.?cache)",
+      re2::RE2::Latin1);
+  return words;
+}
+
+StatementKind KindOf(const Pattern& pattern) {
+  return pattern.kind == Pattern::Kind::kPlan  ? StatementKind::kPlan
+         : pattern.kind == Pattern::Kind::kSum ? StatementKind::kSum
+                                               : StatementKind::kMeasured;
+}
+
+}  // namespace
+
+StatementScan::StatementScan(std::vector<const PatternTable*> tables) {
+  for (const PatternTable* patterns : tables) {
+    Table& table = tables_.emplace_back();
+    table.patterns = patterns;
+    table.regexps.resize(patterns->patterns().size());
+  }
+}
+
+void StatementScan::Take(const LogLine& line) {
+  taken_.clear();
+  bool known = false;
+  for (Table& table : tables_) {
+    table.patterns->Choose(line.text, chosen_);
+    for (const std::uint32_t index : chosen_) {
+      const Pattern& pattern = table.patterns->patterns()[index];
+      if (table.regexps[index] == nullptr) {
+        table.regexps[index] = MakeRegexp(pattern);
+      }
+      known |= TakeMatches(pattern, *table.regexps[index], line);
+    }
+  }
+  if (!known) {
+    TakeUnread(line);
+  }
+}
+
+// Records that several processes wrote at once may stand in one line.
+bool StatementScan::TakeMatches(const Pattern& pattern, const re2::RE2& regexp,
+                                const LogLine& line) {
+  const re2::StringPiece text(line.text.data(), line.text.size());
+  groups_.resize(static_cast<std::size_t>(regexp.NumberOfCapturingGroups()) + 1);
+  bool any = false;
+  for (std::size_t from = 0; from < text.size();) {
+    if (!regexp.Match(text, from, text.size(), re2::RE2::UNANCHORED, groups_.data(),
+                      static_cast<int>(groups_.size()))) {
+      break;
+    }
+    any = true;
+    const auto begin = static_cast<std::size_t>(groups_[0].data() - text.data());
+    const std::size_t end = begin + std::max<std::size_t>(groups_[0].size(), 1);
+    from = end;
+    const bool overlaps = std::any_of(taken_.begin(), taken_.end(), [=](const Match& match) {
+      return begin < match.end && match.begin < end;
+    });
+    if (!overlaps) {
+      taken_.push_back({begin, end});
+      Read(pattern, line, line.text.substr(0, begin));
+    }
+  }
+  return any;
+}
+
+void StatementScan::Read(const Pattern& pattern, const LogLine& line, std::string_view before) {
+  if (pattern.kind == Pattern::Kind::kIgnore) {
+    return;
+  }
+  const std::string_view process = GetNamedProcess(before);
+  if (pattern.kind == Pattern::Kind::kStart) {
+    ++statements_.starts;
+    // Another number of the same process says itself that it began anew.
+    run_ += process.empty() ? 1 : 0;
+    return;
+  }
+  const auto rank = GetRank(GetTag(line.text), before);
+  ReadGroups(pattern, {.line = line.number,
+                       .time = line.time.value_or(kNoTime),
+                       .producer = Intern(pattern.producer),
+                       .process = Intern(process),
+                       .device = {},
+                       .stage = pattern.titled ? Intern(GetMessage(line.previous)) : StringId(),
+                       .rank = rank.value_or(RankInName(process.empty() ? before : process)),
+                       .kind = KindOf(pattern),
+                       .adds = pattern.adds,
+                       .host = pattern.host,
+                       .run = run_});
+}
+
+// What a pattern says of where comes first, whichever group has it.
+void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
+  const auto text_of = [this](std::size_t group) {
+    return std::string_view(groups_[group].data(), groups_[group].size());
+  };
+  for (const bool amounts : {false, true}) {
+    std::size_t group = 1;
+    for (const Capture& capture : pattern.captures) {
+      const std::size_t at = group;
+      group += capture.unit == 0 && capture.kind == Capture::Kind::kAmount ? 2 : 1;
+      const bool is_amount =
+          capture.kind == Capture::Kind::kAmount || capture.kind == Capture::Kind::kCount;
+      if (is_amount != amounts || groups_[at].data() == nullptr) {
+        continue;  // of a part that may be missing
+      }
+      const std::string_view word = text_of(at);
+      if (capture.kind == Capture::Kind::kDevice) {
+        statement.device = Intern(word);
+      } else if (capture.kind == Capture::Kind::kRank) {
+        statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
+      } else if (capture.kind == Capture::Kind::kStage) {
+        statement.stage = Intern(GetMessage(word));
+      } else if (const auto amount = ParseAmount(
+                     word, capture.unit != 0 ? capture.unit : ParseUnit(text_of(at + 1)),
+                     pattern.rounds_down)) {
+        statement.amount = capture.amount;
+        statement.value = amount->value;
+        statement.below = amount->below;
+        statement.above = amount->above;
+        Add(statement);
+      }
+    }
+  }
+}
+
+StringId StatementScan::Intern(std::string_view name) {
+  return name.empty() ? StringId() : statements_.strings.Intern(name.substr(0, kMaxNameBytes));
+}
+
+void StatementScan::Add(const Statement& statement) {
+  ++statements_.found;
+  if (statements_.list.size() < kMaxStatements) {
+    statements_.list.push_back(statement);
+  }
+}
+
+void StatementScan::TakeUnread(const LogLine& line) {
+  constexpr std::size_t kReach = 2000;
+  const std::string_view text = line.text.substr(0, kReach);
+  if (!re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), UnreadWords())) {
+    return;
+  }
+  if (++statements_.unread_count <= kMaxUnread) {
+    statements_.unread.push_back(
+        {.line = line.number, .text = std::string(text.substr(0, kMaxUnreadBytes))});
+  }
+}
+
+}  // namespace memtool::formats::log

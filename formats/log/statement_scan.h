@@ -1,0 +1,50 @@
+// Statements about memory in a log, line by line.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "log/log_lines.h"
+#include "log/patterns.h"
+#include "memtool/formats/statements.h"
+
+namespace memtool::formats::log {
+
+class StatementScan {
+ public:
+  // The tables must outlive it; of patterns that match the same words the first one counts.
+  explicit StatementScan(std::vector<const PatternTable*> tables);
+
+  // `line.text` without escape sequences.
+  void Take(const LogLine& line);
+  Statements Finish() { return std::move(statements_); }
+
+ private:
+  struct Table {
+    const PatternTable* patterns = nullptr;
+    std::vector<std::unique_ptr<const re2::RE2>> regexps;  // null until a line needs it
+  };
+  struct Match {
+    std::size_t begin = 0, end = 0;  // in the line
+  };
+
+  bool TakeMatches(const Pattern& pattern, const re2::RE2& regexp, const LogLine& line);
+  void Read(const Pattern& pattern, const LogLine& line, std::string_view before);
+  void ReadGroups(const Pattern& pattern, Statement statement);
+  void Add(const Statement& statement);
+  void TakeUnread(const LogLine& line);
+  StringId Intern(std::string_view name);
+
+  std::vector<Table> tables_;
+  std::vector<std::uint32_t> chosen_;
+  std::vector<re2::StringPiece> groups_;  // of the match that is read
+  std::vector<Match> taken_;              // of the line
+  std::uint32_t run_ = 0;
+  Statements statements_;
+};
+
+}  // namespace memtool::formats::log

@@ -1,0 +1,58 @@
+#include "memtool/profile/model/statement.h"
+
+#include <algorithm>
+#include <array>
+
+namespace memtool {
+
+namespace {
+
+// Containers of recordings have the index: new ones are added at the end.
+constexpr std::array kAmounts = {
+    AmountKind{"weights", "weights", AmountRole::kPart},
+    AmountKind{"kv_cache", "KV cache", AmountRole::kPart},
+    AmountKind{"state", "recurrent state", AmountRole::kPart},
+    AmountKind{"activations", "activations (peak)", AmountRole::kPart},
+    AmountKind{"compute", "compute buffers", AmountRole::kPart},
+    AmountKind{"output", "output buffers", AmountRole::kPart},
+    AmountKind{"graphs", "CUDA graphs", AmountRole::kPart},
+    AmountKind{"adapters", "LoRA adapters", AmountRole::kPart},
+    AmountKind{"projector", "projector", AmountRole::kPart},
+    AmountKind{"prompt_cache", "prompt cache", AmountRole::kPart},
+    AmountKind{"consumed", "weights and outside the framework", AmountRole::kPart},
+    AmountKind{"non_framework", "outside the framework", AmountRole::kPart},
+    AmountKind{"allocated", "allocated", AmountRole::kLevel},
+    AmountKind{"reserved", "reserved", AmountRole::kLevel},
+    AmountKind{"process", "used by the process", AmountRole::kLevel},
+    AmountKind{"host_used", "used on the host", AmountRole::kLevel},
+    AmountKind{"host_free", "available on the host", AmountRole::kDevice},
+    AmountKind{"peak_allocated", "peak allocated", AmountRole::kPeak},
+    AmountKind{"peak_reserved", "peak reserved", AmountRole::kPeak},
+    AmountKind{"peak_used", "peak used", AmountRole::kPeak},
+    AmountKind{"total", "capacity", AmountRole::kDevice},
+    AmountKind{"used", "used on the device", AmountRole::kDevice},
+    AmountKind{"free", "free on the device", AmountRole::kDevice},
+    AmountKind{"free_at_start", "free on the device before the start", AmountRole::kDevice},
+    AmountKind{"requested", "requested", AmountRole::kBudget},
+    AmountKind{"kv_tokens", "tokens in the KV cache", AmountRole::kCount},
+    AmountKind{"kv_blocks", "blocks of the KV cache", AmountRole::kCount},
+    AmountKind{"kv_cells", "cells of the KV cache", AmountRole::kCount},
+    AmountKind{"request_tokens", "longest request, in tokens", AmountRole::kCount},
+    AmountKind{"ooms", "out-of-memory errors", AmountRole::kCount},
+    AmountKind{"retries", "repeated requests to the driver", AmountRole::kCount},
+};
+
+}  // namespace
+
+std::span<const AmountKind> AmountKinds() {
+  return kAmounts;
+}
+
+std::optional<std::uint8_t> FindAmount(std::string_view name) {
+  const auto at = std::find_if(kAmounts.begin(), kAmounts.end(),
+                               [name](const AmountKind& kind) { return kind.name == name; });
+  return at == kAmounts.end() ? std::nullopt
+                              : std::optional(static_cast<std::uint8_t>(at - kAmounts.begin()));
+}
+
+}  // namespace memtool
