@@ -157,14 +157,10 @@ Document ContainedDocument(Recording recording, std::string_view reader,
 
 Result<Document> ReadRecording(ByteWindow& window, const std::string& packing,
                                const OpenOptions& options) {
-  if (options.format == "log" && options.patterns != nullptr) {
-    if (auto found = oom_text::ReadText(window, options.patterns.get())) {
-      MEMTOOL_TRY(*found);
-      return MakeDocument(**std::move(found), "log", packing, window);
-    }
-  }
   auto reader = ReaderFor(GetHead(window), options);
-  if (!reader && options.format.empty() && options.readers.empty() && IsLog(GetHead(window))) {
+  const bool unknown =
+      !reader && options.format.empty() && options.readers.empty() && IsLog(GetHead(window));
+  if (unknown || (options.format == "log" && options.patterns != nullptr)) {
     // Any text may be a log, and what it says about memory is anywhere in it.
     if (auto found = oom_text::ReadText(window, options.patterns.get())) {
       Result<Recording>& made = *found;
@@ -186,7 +182,7 @@ Result<Document> ReadLog(ByteWindow& window, const std::string& packing,
                          const OpenOptions& options) {
   OomLog log = oom_text::ScanLog(window, options.patterns.get());
   log.packing = packing;
-  return Document(std::move(log));
+  return Result<Document>(tl::in_place, std::move(log));
 }
 
 Result<Document> ReadDeviceReport(ByteWindow& window) {
@@ -366,12 +362,12 @@ Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
     if (document && document->kind() == DocumentKind::kRecording) {
       Recording recording = (*std::move(document)).recording();
       NoteGrowth(file, recording);
-      return Document(std::move(recording));
+      return Result<Document>(tl::in_place, std::move(recording));
     }
     if (document && document->kind() == DocumentKind::kOomLog) {
       OomLog log = (*std::move(document)).oom_log();
       log.ended_at = file.EndedAt();
-      return Document(std::move(log));
+      return Result<Document>(tl::in_place, std::move(log));
     }
     return document;
   });

@@ -130,6 +130,9 @@ void TraceRows(const TraceCard& card, const InputCard& input, PropertyList& rows
     rows.emplace_back("  lifetime", fmt::format("peak {}, at another time than this recording",
                                                 FormatSize(*card.trace.lifetime_peak)));
   }
+  if (input.log) {
+    return;  // sums, of which a log says no more
+  }
   rows.emplace_back(input.program ? "  program" : "  recording",
                     input.program ? PlanText(s) : RecordingText(card, input));
   if (card.trace.checked_changes > 0) {
@@ -201,9 +204,8 @@ std::string AmountText(const Statement& statement) {
   std::string text = std::string(statement.what().title) + ' ' +
                      (bytes ? FormatSize(statement.value) : FormatCount(statement.value));
   if (statement.above > 0) {
-    text += (statement.below > 0 ? " ± " : " to ") +
-            FormatSize(statement.below > 0 ? statement.above
-                                           : SaturatingAdd(statement.value, statement.above));
+    text += statement.below > 0 ? " ± " + FormatSize(statement.above)
+                                : fmt::format(" (up to {} more)", FormatSize(statement.above));
   }
   text += statement.kind == StatementKind::kPlan  ? " (estimated)"
           : statement.kind == StatementKind::kSum ? " (a sum)"

@@ -36,7 +36,9 @@ enum Condition : std::uint16_t {
   kGrows = 1U << 7U,
   kOthers = 1U << 8U,
   kSeveral = 1U << 9U,  // files
-  kEvents = 1U << 10U   // a row is an event
+  kEvents = 1U << 10U,  // a row is an event
+  kLog = 1U << 11U,     // what a job printed
+  kNoLog = 1U << 12U
 };
 
 struct Rule {
@@ -58,13 +60,15 @@ constexpr auto kRules = std::to_array<Rule>({
     {" overview ", "leaks", kGrows, "leaks {one}", "which lines grow, step by step"},
     {" overview buckets ", "buckets", kOthers, "buckets --explain Others {all}",
      "what is in no category"},
+    {" overview top account buckets timeline ", "", kLog, "info {one}",
+     "what the log says, line by line"},
     {" overview top ", "timeline", kRun, "timeline {one}",
      "memory over the whole run, by who holds it"},
-    {" overview timeline ", "steps", kRun, "steps {one}", "the peak of each step"},
+    {" overview timeline ", "steps", kRun | kNoLog, "steps {one}", "the peak of each step"},
     {" overview account ", "segments", kBlocks | kNoPlan, "segments {one}",
      "what the allocator holds, and what fragments it"},
     {" top leaks diff ", "peek", kAlways, "peek {name} {last}", "who calls it, and what it calls"},
-    {" overview peek tree traces ", "flame", kAlways, "flame {all}", "the whole call tree"},
+    {" overview peek tree traces ", "flame", kNoLog, "flame {all}", "the whole call tree"},
     {" overview ", "tags", kLabels | kNoPlan, "tags {all}",
      "bytes by label: device, kind and others"},
     {" overview buckets ", "account", kKnown, "account {all}", "where every byte of the card went"},
@@ -83,13 +87,13 @@ constexpr auto kRules = std::to_array<Rule>({
     {" info ", "", kAlways, "{one}", "all of it on one screen"},
     {" info check fit tags account segments events steps whatif buckets tree flame ", "top",
      kAlways, "top {last}", "what holds it, function by function"},
-    {" top ", "flame", kAlways, "flame {all}", "the whole call tree"},
+    {" top ", "flame", kNoLog, "flame {all}", "the whole call tree"},
 });
 
 bool Holds(unsigned conditions, const InputFacts* facts, const Found& found, std::size_t files) {
   const InputFacts none;
   const InputFacts& input = facts == nullptr ? none : *facts;
-  const std::array<std::pair<Condition, bool>, 11> all{
+  const std::array<std::pair<Condition, bool>, 13> all{
       {{kRanOut, input.ran_out},
        {kRun, input.run},
        {kBlocks, input.blocks},
@@ -100,7 +104,9 @@ bool Holds(unsigned conditions, const InputFacts* facts, const Found& found, std
        {kGrows, found.grows},
        {kOthers, found.many_others},
        {kSeveral, files > 1},
-       {kEvents, found.events}}};
+       {kEvents, found.events},
+       {kLog, input.log},
+       {kNoLog, !input.log}}};
   return std::all_of(all.begin(), all.end(), [conditions](const auto& condition) {
     return (conditions & condition.first) == 0 || condition.second;
   });
@@ -152,6 +158,7 @@ InputFacts FactsOf(const Recording& recording) {
   InputFacts facts{.questions = QuestionsFor(recording),
                    .framework = recording.metadata.origin.framework,
                    .plan = recording.metadata.origin.kind == RecordingKind::kProgram,
+                   .log = recording.metadata.origin.kind == RecordingKind::kLog,
                    .blocks = recording.state != nullptr,
                    .labels = recording.label_set_count() > 1};
   facts.run = !facts.plan && CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;

@@ -21,6 +21,7 @@ struct InputFacts {
   std::vector<std::string_view> questions;  // memtool::QuestionsFor
   Framework framework = Framework::kUnknown;
   bool plan = false;     // a compiled program, which has not run
+  bool log = false;      // what a job printed
   bool run = false;      // it tells how a run went on: no plan, and more than its end
   bool blocks = false;   // of an allocator, at one moment
   bool labels = false;   // samples have labels that differ

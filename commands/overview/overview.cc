@@ -276,12 +276,24 @@ class OverviewCommand final : public Command {
     if (recording != nullptr) {
       inputs_.front().format = recording->metadata.format;
       const InputFacts facts = FactsOf(*recording);
+      if (facts.log) {
+        // A message says more than what was held.
+        const Reply oom = Ask(asker, {"oom"});
+        if (oom.ok() && !SaysNothing(oom)) {
+          return ScreenOf(oom, "oom", {});
+        }
+      }
       Found found;
-      screen.text = RanOut(*recording, facts, name, asker) + screen.text;
+      screen.text = (facts.log ? "" : RanOut(*recording, facts, name, asker)) + screen.text;
       screen.text += Below(*recording, facts, asker, found);
       screen.next = NextSteps("overview", &facts, found, std::span(&name, 1), kMaxNext);
     }
     return screen;
+  }
+
+  // Of a log without a message.
+  static bool SaysNothing(const Reply& oom) {
+    return oom.FirstLine().find("NO OUT-OF-MEMORY MESSAGE") != std::string::npos;
   }
 
   // An input that is no recording may be a log.
@@ -289,7 +301,7 @@ class OverviewCommand final : public Command {
     const ErrorCode code = top.error->code;
     if (code == ErrorCode::kUnsupported || code == ErrorCode::kUnknownFormat) {
       Reply oom = Ask(asker, {"oom"});
-      if (oom.ok() && oom.FirstLine().find("NO OUT-OF-MEMORY MESSAGE") == std::string::npos) {
+      if (oom.ok() && !SaysNothing(oom)) {
         return ScreenOf(oom, "oom", {});
       }
       // Or what nvidia-smi and its like say.

@@ -108,7 +108,17 @@ class Holder {
     }
   }
 
-  [[nodiscard]] std::vector<Event>& events() { return events_; }
+  void Fail(const LogFailure& failure) {
+    Add({.key = failure.free ? static_cast<std::uint64_t>(*failure.free) : kUnknownBytes,
+         .size = failure.requested,
+         .time = failure.time,
+         .stack = {},
+         .action = Action::kOom});
+  }
+
+  [[nodiscard]] const std::vector<Event>& events() const { return events_; }
+  [[nodiscard]] const std::vector<LabelSetId>& labels() const { return labels_; }
+  [[nodiscard]] StringId process() const { return process_; }
   [[nodiscard]] std::optional<std::int64_t> total() const { return total_; }
   [[nodiscard]] bool knows_reserved() const { return reserved_said_ || free_said_; }
 
@@ -117,61 +127,71 @@ class Holder {
     std::uint64_t key = 0;
     std::int64_t size = 0;
     StackId stack;
+    LabelSetId labels;
     std::uint8_t amount = 0;
     StringId device;
   };
 
   [[nodiscard]] Statement level_amount() const { return Statement{.amount = level_}; }
 
-  // A part is called by its title, and its caller is the stage, or the kind of buffer. A level is
-  // called by the stage at which it rose.
+  // A part is called by its title, a level by the stage at which it rose.
   StackId StackOf(const Statement& statement) {
-    const std::string_view title = statement.what().title;
-    const StringId outer = statement.stage.valid() ? statement.stage : statement.device;
-    const auto [at, added] =
-        stacks_.try_emplace({statement.amount, outer.valid() ? outer.value() + 1 : 0}, StackId());
+    const bool staged = statement.what().role != AmountRole::kPart && statement.stage.valid();
+    const std::string_view name = staged ? strings_[statement.stage] : statement.what().title;
+    const auto [at, added] = stacks_.try_emplace(name, StackId());
     if (added) {
-      std::vector<LocationId> frames;
-      const auto frame = [&](std::string_view name) {
-        const StringId id = builder_.Intern(name);
-        const std::array<Line, 1> line{
-            {{.function = builder_.AddFunction(
-                  {.name = id, .system_name = id, .filename = builder_.Intern({})})}}};
-        frames.push_back(builder_.AddLocation({}, line));
-      };
-      const bool level = statement.what().role != AmountRole::kPart;
-      if (outer.valid() && level) {
-        frame(strings_[outer]);
-      }
-      frame(title);
-      if (outer.valid() && !level) {
-        frame(strings_[outer]);
-      }
-      at->second = builder_.AddStack(frames);
+      const StringId id = builder_.Intern(name);
+      const std::array<Line, 1> line{
+          {{.function = builder_.AddFunction(
+                {.name = id, .system_name = id, .filename = builder_.Intern({})})}}};
+      at->second = builder_.AddStack(std::array{builder_.AddLocation({}, line)});
     }
     return at->second;
   }
 
-  void Alloc(std::int64_t time, std::int64_t size, StackId stack, std::uint8_t amount,
-             StringId device) {
+  // The buffer, and the stage, where the line names them.
+  LabelSetId LabelsOf(const Statement& statement) {
+    std::vector<Label> labels;
+    for (const auto& [key, text] :
+         {std::pair("buffer", statement.device), {"stage", statement.stage}}) {
+      if (text.valid()) {
+        labels.push_back({.key = builder_.Intern(key),
+                          .text = builder_.Intern(strings_[text]),
+                          .unit = builder_.Intern({})});
+      }
+    }
+    return builder_.InternLabels(labels);
+  }
+
+  void Alloc(const Statement& statement, std::int64_t size, StackId stack, LabelSetId labels) {
     if (size <= 0) {
       return;
     }
-    live_.push_back({++keys_, size, stack, amount, device});
+    live_.push_back({++keys_, size, stack, labels, statement.amount, statement.device});
     live_bytes_ = SaturatingAdd(live_bytes_, size);
-    events_.push_back(
-        {.key = keys_, .size = size, .time = time, .stack = stack, .action = Action::kAlloc});
+    Add({.key = keys_,
+         .size = size,
+         .time = statement.time,
+         .stack = stack,
+         .action = Action::kAlloc},
+        labels);
+  }
+
+  void Add(const Event& event, LabelSetId labels = LabelSetId(0U)) {
+    events_.push_back(event);
+    labels_.push_back(labels);
   }
 
   void Free(std::size_t index, std::int64_t time) {
     const Live gone = live_[index];
     live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(index));
     live_bytes_ = SaturatingSubtract(live_bytes_, gone.size);
-    events_.push_back({.key = gone.key,
-                       .size = gone.size,
-                       .time = time,
-                       .stack = gone.stack,
-                       .action = Action::kFreeCompleted});
+    Add({.key = gone.key,
+         .size = gone.size,
+         .time = time,
+         .stack = gone.stack,
+         .action = Action::kFreeCompleted},
+        gone.labels);
   }
 
   void TakePart(const Statement& statement) {
@@ -196,31 +216,27 @@ class Holder {
         }
       }
     }
-    Alloc(statement.time, size, StackOf(part), part.amount, part.device);
+    Alloc(part, size, StackOf(part), LabelsOf(part));
   }
 
   void TakeLevel(const Statement& statement) {
-    const StackId stack = StackOf(statement);
-    if (statement.value > live_bytes_) {
-      Alloc(statement.time, statement.value - live_bytes_, stack, statement.amount, {});
-      return;
-    }
-    StackId last = stack;
+    StackId stack = StackOf(statement);
+    LabelSetId labels = LabelsOf(statement);
     while (!live_.empty() && live_bytes_ > statement.value) {
-      last = live_.back().stack;
+      stack = live_.back().stack;  // of the last one freed a part stays
+      labels = live_.back().labels;
       Free(live_.size() - 1, statement.time);
     }
-    // Of the last one freed a part stays.
-    Alloc(statement.time, statement.value - live_bytes_, last, statement.amount, {});
+    Alloc(statement, statement.value - live_bytes_, stack, labels);
   }
 
   void Reserve(const Statement& statement, std::int64_t bytes) {
     bytes = std::max(bytes, live_bytes_);  // rounding
     const std::int64_t change = SaturatingSubtract(bytes, reserved_);
     if (change != 0) {
-      events_.push_back({.size = change > 0 ? change : -change,
-                         .time = statement.time,
-                         .action = change > 0 ? Action::kSegmentAlloc : Action::kSegmentFree});
+      Add({.size = change > 0 ? change : -change,
+           .time = statement.time,
+           .action = change > 0 ? Action::kSegmentAlloc : Action::kSegmentFree});
     }
     reserved_ = bytes;
   }
@@ -230,7 +246,7 @@ class Holder {
       Free(live_.size() - 1, time);
     }
     if (reserved_ > 0) {
-      events_.push_back({.size = reserved_, .time = time, .action = Action::kSegmentFree});
+      Add({.size = reserved_, .time = time, .action = Action::kSegmentFree});
     }
     reserved_ = 0;
     first_free_.reset();
@@ -238,8 +254,9 @@ class Holder {
 
   RecordingBuilder& builder_;
   const StringTable& strings_;
-  std::map<std::pair<std::uint8_t, std::uint32_t>, StackId> stacks_;
+  std::map<std::string_view, StackId> stacks_;
   std::vector<Event> events_;
+  std::vector<LabelSetId> labels_;
   std::vector<Live> live_;
   std::int64_t live_bytes_ = 0;
   std::int64_t reserved_ = 0;
@@ -278,7 +295,8 @@ std::string NameOf(const Place& place) {
 
 class Maker {
  public:
-  explicit Maker(const Statements& statements) : statements_(statements) {}
+  Maker(const Statements& statements, std::span<const LogFailure> failures)
+      : statements_(statements), failures_(failures) {}
 
   Result<Recording> Make() {
     builder_.Intern({});
@@ -291,13 +309,21 @@ class Maker {
         holder->Expect(statement);
       }
     }
-    for (const Statement& statement : statements_.list) {
-      if (statement.what().role != AmountRole::kCount) {
-        if (Holder* holder = HolderOf(statement)) {
-          holder->Take(statement);
-        }
+    const auto& list = statements_.list;
+    auto failure = failures_.begin();
+    for (std::size_t first = 0; first < list.size();) {
+      std::size_t end = first;
+      for (; end < list.size() && list[end].line == list[first].line; ++end) {
+        Keep(list[end]);
       }
-      Keep(statement);
+      for (; failure != failures_.end() && failure->line < list[first].line; ++failure) {
+        TakeFailure(*failure);
+      }
+      TakeLine(std::span(list).subspan(first, end - first));
+      first = end;
+    }
+    for (; failure != failures_.end(); ++failure) {
+      TakeFailure(*failure);
     }
     Describe();
     SetHistory();
@@ -316,6 +342,45 @@ class Maker {
       return nullptr;
     }
     return &holders_.try_emplace(place, builder_, statements_.strings).first->second;
+  }
+
+  // What was taken from the driver comes before what it is for.
+  void TakeLine(std::span<const Statement> line) {
+    for (const bool parts : {false, true}) {
+      for (const Statement& statement : line) {
+        const AmountRole role = statement.what().role;
+        if (role == AmountRole::kCount || (role == AmountRole::kPart) != parts) {
+          continue;
+        }
+        if (Holder* holder = HolderOf(statement)) {
+          holder->Take(statement);
+        }
+      }
+    }
+  }
+
+  // The process that the line names, or its rank, or its device; or the only one that there is.
+  void TakeFailure(const LogFailure& failure) {
+    Holder* best = nullptr;
+    int best_fit = 0;
+    for (auto& [place, holder] : holders_) {
+      if (place.host) {
+        continue;
+      }
+      const std::string_view process =
+          holder.process().valid() ? statements_.strings[holder.process()] : std::string_view();
+      const int fit = !process.empty() && failure.prefix.find(process) != std::string::npos ? 4
+                      : failure.rank && place.rank == *failure.rank                         ? 3
+                      : failure.device && place.device == *failure.device                   ? 2
+                                                                                            : 1;
+      if (fit > best_fit || (fit == best_fit && fit == 1)) {
+        best = fit == best_fit ? nullptr : &holder;  // which of several is not known
+        best_fit = fit;
+      }
+    }
+    if (best != nullptr) {
+      best->Fail(failure);
+    }
   }
 
   StringId Copied(StringId id) {
@@ -386,6 +451,7 @@ class Maker {
         event.domain = static_cast<std::uint8_t>(domain.value());
         history.events.push_back(event);
       }
+      history.labels.insert(history.labels.end(), holder.labels().begin(), holder.labels().end());
     }
     AddMarks(history);
     builder_.SetHistory(std::move(history));
@@ -409,6 +475,7 @@ class Maker {
   }
 
   const Statements& statements_;
+  std::span<const LogFailure> failures_;
   RecordingBuilder builder_;
   std::map<Place, Holder> holders_;
   std::uint64_t left_out_ = 0;
@@ -416,8 +483,8 @@ class Maker {
 
 }  // namespace
 
-Result<Recording> ToRecording(const Statements& statements) {
-  return Maker(statements).Make();
+Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures) {
+  return Maker(statements, failures).Make();
 }
 
 }  // namespace memtool::formats::log

@@ -7,9 +7,13 @@
 //   it was added. Levels make rows only where no parts do.
 // - What the device has free says how much was taken from it since the first such line.
 // - A new run frees what the one before held.
-// Plans and sums make no rows.
+// Plans and sums make no rows. A failure is an event of the process, rank or device that its
+// message names.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "log/statement_scan.h"
@@ -18,7 +22,18 @@
 
 namespace memtool::formats::log {
 
-// Errors: those of RecordingBuilder::Finish.
-Result<Recording> ToRecording(const Statements& statements);
+// A message that says that memory ran out.
+struct LogFailure {
+  std::uint64_t line = 0;
+  std::int64_t time = kNoTime;
+  std::string prefix;  // of its line: "(Worker_TP1 pid=72)"
+  std::optional<int> rank;
+  std::optional<int> device;
+  std::int64_t requested = 0;        // bytes; 0 = it does not say
+  std::optional<std::int64_t> free;  // by the driver
+};
+
+// `failures`: by line. Errors: those of RecordingBuilder::Finish.
+Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures);
 
 }  // namespace memtool::formats::log

@@ -44,6 +44,9 @@ StatementScan::StatementScan(std::vector<const PatternTable*> tables) {
 
 void StatementScan::Take(const LogLine& line) {
   taken_.clear();
+  if (samples_.Take(line)) {
+    return;
+  }
   bool known = false;
   for (Table& table : tables_) {
     table.patterns->Choose(line.text, chosen_);

@@ -10,6 +10,7 @@
 
 #include "log/log_lines.h"
 #include "log/patterns.h"
+#include "log/sample_tables.h"
 #include "memtool/formats/statements.h"
 
 namespace memtool::formats::log {
@@ -21,7 +22,12 @@ class StatementScan {
 
   // `line.text` without escape sequences.
   void Take(const LogLine& line);
-  Statements Finish() { return std::move(statements_); }
+  // Whether the next line is wanted whatever is in it.
+  [[nodiscard]] bool WantsNext() const { return samples_.open(); }
+  Statements Finish() {
+    std::move(samples_).GiveTo(statements_);
+    return std::move(statements_);
+  }
 
  private:
   struct Table {
@@ -44,6 +50,7 @@ class StatementScan {
   std::vector<re2::StringPiece> groups_;  // of the match that is read
   std::vector<Match> taken_;              // of the line
   std::uint32_t run_ = 0;
+  SampleTables samples_;
   Statements statements_;
 };
 

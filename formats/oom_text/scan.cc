@@ -82,6 +82,7 @@ std::vector<const log::PatternTable*> TablesWith(const log::PatternTable* more) 
 log::WordFilter MakeWords(const log::PatternTable* more) {
   std::vector<std::string> words(kMessageWords.begin(), kMessageWords.end());
   words.insert(words.end(), kTableWords.begin(), kTableWords.end());
+  words.insert(words.end(), log::SampleTables::kWords.begin(), log::SampleTables::kWords.end());
   for (const log::PatternTable* table : TablesWith(more)) {
     for (const log::Pattern& pattern : table->patterns()) {
       words.push_back(pattern.anchor);
@@ -95,7 +96,7 @@ log::WordFilter MakeWords(const log::PatternTable* more) {
 Scan::Scan(const log::PatternTable* patterns) : statements_(TablesWith(patterns)) {}
 
 bool Scan::WantsNext() const {
-  return !open_.empty() || awaits_pool_ || tables_.open();
+  return !open_.empty() || awaits_pool_ || tables_.open() || statements_.WantsNext();
 }
 
 void Scan::Take(const log::LogLine& at) {

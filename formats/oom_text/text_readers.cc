@@ -1,7 +1,9 @@
 #include "oom_text/text_readers.h"
 
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "log/log_recording.h"
 #include "oom_text/scan.h"
@@ -10,6 +12,24 @@
 namespace memtool::formats {
 
 namespace {
+
+// What a log without a table says.
+Result<Recording> FromStatements(const OomLog& log) {
+  std::vector<log::LogFailure> failures;
+  for (const OomMessage& message : log.messages) {
+    const auto bytes = [](const std::optional<OomNumber>& number) {
+      return number ? std::optional(number->bytes) : std::nullopt;
+    };
+    failures.push_back({.line = message.line,
+                        .time = message.time.value_or(kNoTime),
+                        .prefix = message.prefix,
+                        .rank = message.rank,
+                        .device = message.gpu,
+                        .requested = bytes(message.requested_bytes).value_or(0),
+                        .free = bytes(message.free)});
+  }
+  return log::ToRecording(log.statements, failures);
+}
 
 // Keeps the log: a message says more than its table.
 Result<Recording> WithText(Result<Recording> recording, std::string text) {
@@ -38,7 +58,7 @@ Result<Recording> LogReader::Read(ByteWindow& in, const Limits& /*limits*/) cons
     return Fail(ErrorCode::kUnknownFormat,
                 "this log says nothing about memory that a pattern knows", "memtool help patterns");
   }
-  return WithText(log::ToRecording(found.statements), std::move(text));
+  return WithText(FromStatements(found), std::move(text));
 }
 
 Result<Recording> OomTextReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
@@ -55,7 +75,7 @@ std::optional<Result<Recording>> oom_text::ReadText(ByteWindow& in,
   const OomLog found = ScanLog(in, patterns, &text);
   auto recording = ToRecording(found, TableKind::kAny);
   if (!recording && !found.statements.list.empty()) {
-    recording = log::ToRecording(found.statements);
+    recording = FromStatements(found);
   }
   return recording ? std::optional(WithText(*std::move(recording), std::move(text))) : std::nullopt;
 }

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "documents/ground_truth/text.h"
 #include "memtool/profile/base/sizes.h"
@@ -57,6 +60,31 @@ std::string NothingThere(const DeviceReport& report, const ReportChoice& choice)
   return fmt::format("{}: there is no {}", report.display, wanted);
 }
 
+// Of the rows that a loop gives of one GPU or process at different times, the highest: an account
+// is of the moment that needs most. Rows without a name are told apart by their place among those
+// of one time.
+Rows HighestOfEach(const Rows& rows) {
+  const auto name_of = [](const DeviceReading& row) {
+    return std::tuple(row.scope, row.gpu, row.gpu_name, row.pid, row.process, row.pod);
+  };
+  using Name = decltype(name_of(*rows.front()));
+  std::map<std::pair<Name, std::string>, std::size_t> at_time;
+  std::map<std::pair<Name, std::size_t>, std::size_t> places;
+  Rows highest;
+  for (const DeviceReading* row : rows) {
+    const Name name = name_of(*row);
+    const std::size_t place = row->time.empty() ? highest.size() : at_time[{name, row->time}]++;
+    const auto [at, added] = places.try_emplace({name, place}, highest.size());
+    if (added) {
+      highest.push_back(row);
+    } else if (const DeviceReading*& most = highest[at->second];
+               row->used && (!most->used || *row->used > *most->used)) {
+      most = row;
+    }
+  }
+  return highest;
+}
+
 }  // namespace
 
 std::string DescribeDeviceReading(const DeviceReading& reading) {
@@ -95,7 +123,7 @@ Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const Repo
                     : "in a container nvidia-smi sees no processes; take it outside, or use "
                       "--query-gpu");
   }
-  const auto rows = Candidates(all, choice);
+  const auto rows = HighestOfEach(Candidates(all, choice));
   const std::string pids = " (a container has its own pid numbers)";
   if (rows.empty()) {
     return Fail(ErrorCode::kUsage, NothingThere(report, choice),

@@ -112,6 +112,8 @@ void SetField(DeviceReading& reading, const Column& column, std::string_view fie
       Refuse(place, fmt::format("'{}' is not a number of {}", field, column.name));
     }
     (column.name == "pid" ? reading.pid : reading.gpu) = number;
+  } else if (column.name == "timestamp") {
+    reading.time = field;
   } else {
     SetName(reading, column.name, field);
   }

@@ -29,6 +29,7 @@ struct DeviceReading {
   std::string gpu_name{};             // as written: UUID, bus id, instance or product name
   std::optional<std::int64_t> pid{};
   std::string process{};
+  std::string time{};  // as written; rows of a loop differ in it
   // The pod, as the cluster names it, whose processes the figure is for; then scope is kProcess.
   std::string pod{};
   // The total that recordings are compared with. For an allocator: what it holds from the device
@@ -57,7 +58,8 @@ struct ReportChoice {
 };
 
 // Selects one row. A pid selects processes; a gpu alone selects the device's row where there is
-// one; without either, processes come before devices. Nothing is ever added up. Errors: kUsage,
+// one; without either, processes come before devices. Of the rows of a loop the highest counts.
+// Nothing is ever added up. Errors: kUsage,
 // with a list of the rows, when no row or several are left, or when `used` of the row is not known.
 Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kMebi = 1048576;
 
 Recording Read(std::string_view text) {
-  auto recording = ToRecording(FindOoms(text).statements);
+  auto recording = ToRecording(FindOoms(text).statements, {});
   EXPECT_TRUE(recording);
   return *std::move(recording);
 }
