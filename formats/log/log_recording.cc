@@ -200,7 +200,9 @@ class Holder {
     if (Is(statement, "consumed")) {
       // Weights and what is outside: the weights stand there already.
       for (const Live& live : live_) {
-        size -= AmountKinds()[live.amount].name == "weights" ? live.size : 0;
+        if (AmountKinds()[live.amount].name == "weights") {
+          size = SaturatingSubtract(size, live.size);
+        }
       }
       if (size != statement.value) {
         part.amount = *FindAmount("non_framework");
@@ -227,7 +229,7 @@ class Holder {
       labels = live_.back().labels;
       Free(live_.size() - 1, statement.time);
     }
-    Alloc(statement, statement.value - live_bytes_, stack, labels);
+    Alloc(statement, SaturatingSubtract(statement.value, live_bytes_), stack, labels);
   }
 
   void Reserve(const Statement& statement, std::int64_t bytes) {

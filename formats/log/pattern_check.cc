@@ -44,10 +44,15 @@ Result<void> CheckPatterns(const PatternTable& table) {
     }
     StatementScan scan({&table});
     scan.Take({.text = pattern.example, .number = 1});
-    const Statements found = scan.Finish();
+    const std::vector<FoundFailure> failures = scan.failures();
+    Statements found = scan.Finish();
+    const bool fails = pattern.kind >= Pattern::Kind::kFailure;
+    for (const FoundFailure& failure : failures) {
+      found.list.insert(found.list.end(), failure.amounts.begin(), failure.amounts.end());
+    }
     const bool starts = pattern.kind == Pattern::Kind::kStart;
-    bool same = found.list.size() == pattern.gives.size() && (found.starts > 0) == starts &&
-                found.unread_count == 0;
+    bool same = found.list.size() == pattern.gives.size() && failures.empty() != fails &&
+                (found.starts > 0) == starts && found.unread_count == 0;
     for (std::size_t i = 0; same && i < found.list.size(); ++i) {
       same = Says(found.list[i], pattern.gives[i]) &&
              found.strings[found.list[i].producer] == pattern.producer;

@@ -29,19 +29,22 @@ bool ReadFlag(const YamlValue& value) {
 }
 
 Pattern::Kind ReadKind(const YamlValue& value) {
-  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 5> kKinds = {
+  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 8> kKinds = {
       {{"measured", Pattern::Kind::kMeasured},
        {"plan", Pattern::Kind::kPlan},
        {"sum", Pattern::Kind::kSum},
        {"start", Pattern::Kind::kStart},
-       {"ignore", Pattern::Kind::kIgnore}}};
+       {"ignore", Pattern::Kind::kIgnore},
+       {"failure", Pattern::Kind::kFailure},
+       {"detail", Pattern::Kind::kDetail},
+       {"retry", Pattern::Kind::kRetry}}};
   for (const auto& [word, kind] : kKinds) {
     if (value.text == word) {
       return kind;
     }
   }
   Refuse(value.mark, fmt::format("no kind is called '{}'", value.text),
-         "measured, plan, sum, start, ignore");
+         "measured, plan, sum, start, ignore, failure, detail, retry");
 }
 
 void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
@@ -71,6 +74,8 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
       pattern.host = ReadFlag(field.value);
     } else if (field.key == "titled") {
       pattern.titled = ReadFlag(field.value);
+    } else if (field.key == "repeats") {
+      pattern.repeats = ReadFlag(field.value);
     } else if (field.key == "rounds") {
       pattern.rounds_down = field.value.text == "down";
     } else if (field.key == "example") {
@@ -81,7 +86,7 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
       }
     } else if (field.key != "versions") {
       Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
-             "pattern, versions, kind, adds, rounds, host, titled, example, gives");
+             "pattern, versions, kind, adds, rounds, host, titled, repeats, example, gives");
     }
   }
   if (pattern.expression.empty() || pattern.example.empty()) {

@@ -28,7 +28,16 @@ struct Capture {
 };
 
 struct Pattern {
-  enum class Kind : std::uint8_t { kMeasured, kPlan, kSum, kStart, kIgnore };
+  enum class Kind : std::uint8_t {
+    kMeasured,
+    kPlan,
+    kSum,
+    kStart,
+    kIgnore,
+    kFailure,  // memory ran out
+    kDetail,   // figures of the failure before it
+    kRetry     // it ran out, and what asked goes on
+  };
   std::string producer;
   std::string name;
   std::string place;  // "patterns.yaml:12:5", for errors
@@ -36,7 +45,8 @@ struct Pattern {
   bool adds = false;
   bool rounds_down = false;
   bool host = false;
-  bool titled = false;  // the line before names the stage
+  bool titled = false;   // the line before names the stage
+  bool repeats = false;  // of a failure: says again what one just before it said
   std::string example;
   std::vector<std::string> gives;  // "weights=1.5GiB"
   std::string expression;          // of RE2

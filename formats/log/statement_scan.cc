@@ -44,6 +44,7 @@ StatementScan::StatementScan(std::vector<const PatternTable*> tables) {
 
 void StatementScan::Take(const LogLine& line) {
   taken_.clear();
+  failures_.clear();
   if (samples_.Take(line)) {
     return;
   }
@@ -83,6 +84,10 @@ bool StatementScan::TakeMatches(const Pattern& pattern, const re2::RE2& regexp,
     });
     if (!overlaps) {
       taken_.push_back({begin, end});
+      failure_ = pattern.kind >= Pattern::Kind::kFailure;
+      if (failure_) {
+        failures_.push_back({.pattern = &pattern, .begin = begin, .end = end, .amounts = {}});
+      }
       Read(pattern, line, line.text.substr(0, begin));
     }
   }
@@ -154,6 +159,10 @@ StringId StatementScan::Intern(std::string_view name) {
 }
 
 void StatementScan::Add(const Statement& statement) {
+  if (failure_) {
+    failures_.back().amounts.push_back(statement);
+    return;
+  }
   ++statements_.found;
   if (statements_.list.size() < kMaxStatements) {
     statements_.list.push_back(statement);

@@ -15,6 +15,13 @@
 
 namespace memtool::formats::log {
 
+// What a line says of a failure.
+struct FoundFailure {
+  const Pattern* pattern = nullptr;
+  std::size_t begin = 0, end = 0;  // in the line
+  std::vector<Statement> amounts;
+};
+
 class StatementScan {
  public:
   // The tables must outlive it; of patterns that match the same words the first one counts.
@@ -22,6 +29,9 @@ class StatementScan {
 
   // `line.text` without escape sequences.
   void Take(const LogLine& line);
+  // Those of the line that was taken last.
+  [[nodiscard]] const std::vector<FoundFailure>& failures() const { return failures_; }
+  [[nodiscard]] std::string_view Text(StringId id) const { return statements_.strings[id]; }
   // Whether the next line is wanted whatever is in it.
   [[nodiscard]] bool WantsNext() const { return samples_.open(); }
   Statements Finish() {
@@ -49,6 +59,8 @@ class StatementScan {
   std::vector<std::uint32_t> chosen_;
   std::vector<re2::StringPiece> groups_;  // of the match that is read
   std::vector<Match> taken_;              // of the line
+  std::vector<FoundFailure> failures_;    // of the line
+  bool failure_ = false;                  // the match that is read is one
   std::uint32_t run_ = 0;
   SampleTables samples_;
   Statements statements_;

@@ -118,9 +118,82 @@ void Scan::Take(const log::LogLine& at) {
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
   statements_.Take({.text = seen, .number = number, .previous = at.previous, .time = at.time});
-  if (MessageWords().Find(seen, 0) != std::string_view::npos) {
+  if (!TakeFailures(seen, at) && MessageWords().Find(seen, 0) != std::string_view::npos) {
     FindIn(seen, number, until);
   }
+}
+
+namespace {
+
+// The figures of a failure, as its pattern names them.
+void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
+  for (const Statement& amount : amounts) {
+    const OomNumber number{.bytes = amount.value, .precision = amount.above};
+    const std::string_view name = amount.what().name;
+    for (const auto& [known, to] : {std::pair(std::string_view("asked"), &message.requested_bytes),
+                                    {"free", &message.free},
+                                    {"total", &message.capacity},
+                                    {"limit", &message.limit},
+                                    {"allocated", &message.allocated},
+                                    {"cached", &message.unallocated},
+                                    {"largest_free", &message.largest},
+                                    {"process", &message.process}}) {
+      if (name == known) {
+        *to = number;
+      }
+    }
+    if (name == "reserved" && message.allocated) {
+      message.unallocated =
+          OomNumber{.bytes = SaturatingSubtract(number.bytes, message.allocated->bytes),
+                    .precision = SaturatingAdd(number.precision, message.allocated->precision)};
+    }
+    if (name == "used" && message.capacity) {
+      message.free =
+          OomNumber{.bytes = SaturatingSubtract(message.capacity->bytes, number.bytes),
+                    .precision = SaturatingAdd(number.precision, message.capacity->precision)};
+    }
+  }
+}
+
+}  // namespace
+
+bool Scan::TakeFailures(std::string_view line, const log::LogLine& at) {
+  constexpr std::uint64_t kNear = 24;  // lines from a failure to its details
+  const std::string_view tag = GetTag(line);
+  for (const log::FoundFailure& found : statements_.failures()) {
+    const bool has_last = !log_.messages.empty() &&
+                          log_.messages.back().kind == found.pattern->producer &&
+                          at.number - log_.messages.back().line <= kNear;
+    if (found.pattern->kind == log::Pattern::Kind::kDetail ||
+        (found.pattern->repeats && has_last)) {
+      if (has_last) {
+        Fill(log_.messages.back(), found.amounts);
+      }
+      continue;
+    }
+    OomMessage message{.wording = found.pattern->host ? OomWording::kHost : OomWording::kLibrary,
+                       .kind = found.pattern->producer,
+                       .line = at.number,
+                       .time = at.time};
+    Fill(message, found.amounts);
+    if (!message.requested_bytes && !message.free && !message.limit) {
+      message.wording = OomWording::kNoFigures;
+    }
+    message.rank = GetRank(tag, line.substr(0, found.begin));
+    message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
+    for (const Statement& amount : found.amounts) {
+      if (amount.device.valid()) {
+        message.gpu = ParseNumber<int>(statements_.Text(amount.device));
+      }
+    }
+    message.retry = found.pattern->kind == log::Pattern::Kind::kRetry;
+    if (message.retry) {
+      TakeRetry(std::move(message), GetProcess(tag));
+    } else {
+      Add(std::move(message));
+    }
+  }
+  return !statements_.failures().empty();
 }
 
 void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {

@@ -47,6 +47,8 @@ class Scan final : public log::LogSink {
   };
 
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
+  // What the table of patterns says of failures; true when it said anything.
+  bool TakeFailures(std::string_view line, const log::LogLine& at);
   // False: the message adds nothing to earlier ones.
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);

@@ -40,6 +40,10 @@ constexpr std::array kAmounts = {
     AmountKind{"request_tokens", "longest request, in tokens", AmountRole::kCount},
     AmountKind{"ooms", "out-of-memory errors", AmountRole::kCount},
     AmountKind{"retries", "repeated requests to the driver", AmountRole::kCount},
+    AmountKind{"asked", "asked for", AmountRole::kBudget},
+    AmountKind{"limit", "limit", AmountRole::kBudget},
+    AmountKind{"cached", "cached", AmountRole::kLevel},
+    AmountKind{"largest_free", "largest free piece", AmountRole::kDevice},
 };
 
 }  // namespace
