@@ -8,6 +8,7 @@
 
 #include "log/line_time.h"
 #include "log/pattern_text.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::log {
@@ -199,7 +200,8 @@ bool SampleTables::TakeRow(const LogLine& line) {
   // Rows of one call have nearly the same time.
   constexpr std::int64_t kRound = 100'000'000;
   const bool same_time = row.time != kNoTime && last_time_ != kNoTime &&
-                         row.time - last_time_ < kRound && row.time >= last_time_;
+                         SaturatingSubtract(row.time, last_time_) < kRound &&
+                         row.time >= last_time_;
   if (!same_time) {
     EndRound(line.number, row.time);
   }
