@@ -39,17 +39,24 @@ find_file(MEMTOOL_BOLD_FONT DejaVuSans-Bold.ttf PATHS /usr/share/fonts/truetype/
 # What is linked has no debug information, which would make the build id depend on the folder of the sources.
 add_link_options(LINKER:--strip-debug)
 
+# needs_archives(<target> <library> ...)
+function(needs_archives target)
+  foreach(name IN LISTS ARGN)
+    find_library(MEMTOOL_ARCHIVE_${name} ${name} REQUIRED)
+    set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${MEMTOOL_ARCHIVE_${name}})
+  endforeach()
+endfunction()
+
 # memtool_archives(): what the libraries that were found need themselves; pkg-config tells shared libraries' needs only.
 function(memtool_archives)
   set_property(TARGET PkgConfig::cgraph PROPERTY INTERFACE_LINK_LIBRARIES $<LINK_ONLY:cgraph_inside>)
-  set_property(TARGET PkgConfig::zstd PkgConfig::xxhash PkgConfig::re2 APPEND PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads)
-  set_property(TARGET PkgConfig::libdw APPEND PROPERTY INTERFACE_LINK_LIBRARIES elf bz2 lzma zstd z)
-  set_property(TARGET PkgConfig::cairo APPEND PROPERTY INTERFACE_LINK_LIBRARIES pixman-1 fontconfig freetype png16 expat z uuid
-    brotlidec brotlicommon Xrender Xext X11 xcb-shm xcb-render xcb Xau Xdmcp)
+  needs_archives(PkgConfig::libdw elf bz2 lzma zstd z)
+  needs_archives(PkgConfig::cairo pixman-1 fontconfig freetype png16 expat z uuid brotlidec brotlicommon Xrender Xext X11
+    xcb-shm xcb-render xcb Xau Xdmcp)
   set_property(TARGET PkgConfig::sqlite3 APPEND PROPERTY INTERFACE_LINK_LIBRARIES m)
-  find_library(boost_archive boost_program_options REQUIRED)
+  find_library(MEMTOOL_ARCHIVE_boost boost_program_options REQUIRED)
   foreach(configuration IN ITEMS "" _NONE _RELEASE)
-    set_property(TARGET Boost::program_options PROPERTY IMPORTED_LOCATION${configuration} ${boost_archive})
+    set_property(TARGET Boost::program_options PROPERTY IMPORTED_LOCATION${configuration} ${MEMTOOL_ARCHIVE_boost})
   endforeach()
 endfunction()
 

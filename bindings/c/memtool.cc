@@ -1,10 +1,12 @@
 // The functions of memtool.h: nothing is thrown out of them.
 #include "memtool.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <new>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -168,6 +170,15 @@ void memtool_stream_free(struct ArrowArrayStream* stream) {
     stream->release(stream);
   }
   delete stream;
+}
+
+void memtool_capsule_free(void* capsule) {
+  using GetPointer = void* (*)(void* capsule, const char* name);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym gives
+  const auto get = reinterpret_cast<GetPointer>(::dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (get != nullptr) {
+    memtool_stream_free(static_cast<ArrowArrayStream*>(get(capsule, "arrow_array_stream")));
+  }
 }
 
 const char* memtool_version(void) {

@@ -135,6 +135,9 @@ memtool_outcome* memtool_nested(const memtool_outcome* outcome, size_t column);
 struct ArrowArrayStream;
 struct ArrowArrayStream* memtool_stream(const memtool_outcome* outcome);
 void memtool_stream_free(struct ArrowArrayStream* stream);
+/* The same for the stream in a PyCapsule named "arrow_array_stream": its destructor, in a process
+ * of CPython. */
+void memtool_capsule_free(void* capsule);
 
 /* --- words --- */
 

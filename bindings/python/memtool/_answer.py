@@ -25,10 +25,8 @@ class Column(Sequence):
 
     def __init__(self, column: "_core.Column"):
         self._column = column
-        buffer = column.data
-        missing = column.missing
-        self._data = None if buffer is None else memoryview(buffer)
-        self._missing = None if missing is None else memoryview(missing)
+        self._data = column.data
+        self._missing = column.missing
         self._words: Optional[List[str]] = None
         self._objects: Optional[list] = None
 
