@@ -217,14 +217,14 @@ class Answer(Dict[str, Column]):
         return self.text()
 
     def __repr__(self) -> str:
-        size = f"{_counted(self.rows, 'row')}, {_counted(len(self.keys()), 'column')}"
+        size = f"{_counted(self.rows, 'row')}, {_counted(len(list(self)), 'column')}"
         head = f"<memtool.Answer of {self.question}: {size}>"
         if not self.rows:
             return f"{head}\n{names('columns: ', self)}".rstrip()
         lines, fitting = table((key, column.unit, column[:_FIRST]) for key, column in self.items())
         if self.rows > _FIRST:
             lines.append(f"… {self.rows - _FIRST:,} more rows")
-        if fitting < len(self.keys()):
+        if fitting < len(list(self)):
             lines.append(names("… columns ", list(self)[fitting:]))
         return "\n".join([head, *lines])
 
