@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import _core
+from . import _core, _library
 from ._shown import names, shown, table, value_text
 
 _SHOWN = 20  # rows of a text
@@ -231,6 +231,10 @@ class Answer(Dict[str, Column]):
     def _repr_html_(self) -> str:
         return ('<pre style="line-height:1.35;overflow-x:auto;white-space:pre">'
                 f"{html.escape(self.text())}</pre>")
+
+
+if _library.capsule is None:
+    del Answer.__arrow_c_stream__  # whoever asks for it takes the columns instead
 
 
 def _counted(count: int, what: str) -> str:

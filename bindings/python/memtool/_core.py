@@ -115,11 +115,10 @@ class Table:
 
     def stream(self) -> object:
         """Arrow's capsule."""
-        if _library.capsule is None:
-            raise NotImplementedError("Arrow's capsules are CPython's")
         address = _library.stream(self._outcome.pointer)
         if not address:
             raise MemoryError("memtool")
+        assert _library.capsule is not None
         return _library.capsule(address)
 
 
