@@ -10,8 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Parts of libc.so.6 by now. An old glibc has their functions there, and so they are to be loaded.
-PARTS = ["libpthread.so.0", "libdl.so.2", "librt.so.1"]
+# Parts of libc.so.6 by now. What moved there from them has got a newer name since, too, and an old loader looks for the
+# old one in the part alone.
+PARTS = {"libpthread.so.0": r"_*(pthread|sem)_", "libdl.so.2": r"dl", "librt.so.1": r"(aio|lio|mq|shm|timer)_"}
 # What the linker always takes from glibc: a few functions that every library has of its own.
 OWN = "libc_nonshared.a"
 
@@ -21,15 +22,19 @@ def number(version):
 
 
 def names_of(library, newest):
-    """-> {symbol: (its name's version, whether it is data)}"""
+    """-> {symbol: (its name's version, whether it is data)}; those of parts, by their library"""
     listed = subprocess.run(["readelf", "--dyn-syms", "--wide", library], capture_output=True, text=True,
                             check=True).stdout
-    found = {}
+    found, moved = {}, set()
     for line in listed.splitlines():
         entry = re.match(r" *\d+: [0-9a-f]+ +\S+ (\w+) +(?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)@+GLIBC_([\d.]+)$", line)
-        if entry and number(entry[3]) <= newest and number(entry[3]) > number(found.get(entry[2], ("0",))[0]):
+        if entry and number(entry[3]) > newest:
+            moved.add(entry[2])
+        elif entry and number(entry[3]) > number(found.get(entry[2], ("0",))[0]):
             found[entry[2]] = entry[3], entry[1] == "OBJECT"
-    return found
+    parts = {soname: {name: found[name] for name in moved & set(found) if re.match(names, name)}
+             for soname, names in PARTS.items()}
+    return {name: value for name, value in found.items() if not any(name in part for part in parts.values())}, parts
 
 
 def link(folder, soname, symbols):
@@ -55,9 +60,12 @@ def main():
     newest, folder, libraries = number(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     folder.mkdir(parents=True, exist_ok=True)
     for soname in libraries:
-        link(folder, soname, names_of(path_of(soname), newest))
+        symbols, parts = names_of(path_of(soname), newest)
+        link(folder, soname, symbols)
+        if soname == "libc.so.6":
+            for part, its in parts.items():
+                link(folder, part, its)
     for soname in PARTS:
-        link(folder, soname, {})
         (folder / f"{soname.split('.')[0]}.so").write_text(f"INPUT({folder / soname})\n")
     (folder / "libm.so").write_text(f"INPUT({folder / 'libm.so.6'})\n")
     loader = [folder / soname for soname in libraries if soname.startswith("ld")]

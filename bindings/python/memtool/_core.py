@@ -92,6 +92,9 @@ class Column:
             return None
         ends = fields.word_ends[:fields.word_count + 1]
         words = _library.Text(fields.words, ends[-1]).raw()
+        if words.isascii():
+            text = words.decode()
+            return [text[begin:end] for begin, end in zip(ends, ends[1:])]
         return [words[begin:end].decode() for begin, end in zip(ends, ends[1:])]
 
     def objects(self) -> Optional[List[Any]]:
