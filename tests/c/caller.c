@@ -22,7 +22,8 @@ static memtool_outcome* Await(memtool_task* task) {
 }
 
 static void Say(const memtool_error* error) {
-  printf("%s %d %" PRId64 " %s\n", error->code, error->system_error, error->offset, error->text.bytes);
+  printf("%s %d %" PRId64 " %s\n", error->code, error->system_error, error->offset,
+         error->text.bytes);
 }
 
 int main(int argc, char** argv) {
