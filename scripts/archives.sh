@@ -25,6 +25,6 @@ unpack_source() {
   fi
   quietly dpkg-source --no-check -x "$2/${package_of[$1]}"_*.dsc "$3"
   if [[ $1 == isal ]]; then
-    quietly make -C "$3" -f Makefile.unx "${across[@]}" D=PIC CFLAGS_=-fPIC units='igzip crc' lib
+    quietly make -C "$3" -f Makefile.unx "${across[@]}" units='igzip crc' lib
   fi
 }

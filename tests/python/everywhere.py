@@ -24,6 +24,8 @@ class Everywhere(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
+        # Who runs tests in the background may have Ctrl-C ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         import memtool
         cls.memtool = memtool
         cls.path = os.path.join(cls.testdata, "steps/base.json.gz")
@@ -142,19 +144,27 @@ class Everywhere(unittest.TestCase):
             self.assertEqual(done.returncode, 7, done.stderr)
 
     def test_the_program_ends_as_programs_do(self):
-        # A reader that goes away, and Ctrl-C.
-        done = self.program("top", "/dev/stdin", preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 5))
-        self.assertNotEqual(done.returncode, -signal.SIGALRM)
         child = subprocess.Popen([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.argv[1:] = "
                                   "['top', '-']; from memtool.__main__ import main; print('begun', flush=True); main()",
                                   os.path.dirname(os.path.dirname(self.memtool.__file__))],
-                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.assertEqual(child.stdout.readline(), b"begun\n")
         time.sleep(0.3)
         child.send_signal(signal.SIGINT)
         self.assertEqual(child.wait(timeout=20), -signal.SIGINT)
         for stream in (child.stdin, child.stdout, child.stderr):
             stream.close()
+
+    def test_the_program_ends_with_its_reader(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        line = [sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+                "from memtool.__main__ import main; sys.exit(main())", os.path.dirname(os.path.dirname(self.memtool.__file__))]
+        done = subprocess.run([*line, "raw", self.path], stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        its = subprocess.run([*line, "raw", self.path], stdout=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, its.returncode, done.stderr), (-signal.SIGPIPE, 0, b""))
 
 
 if __name__ == "__main__":

@@ -216,8 +216,9 @@ def vocabulary() -> Dict[str, Any]:
 
 def main() -> int:
     """The program itself, with this process's descriptors and signals."""
-    for number in (signal.SIGINT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else who started it wants it ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     words = [os.fsencode(word) for word in sys.argv]
     return _library.main(len(words), (_library.c_char_p * (len(words) + 1))(*words), os.fsencode(_library.FOLDER))
 
