@@ -54,7 +54,7 @@ def method_text(source, function, questions, options):
                 if one.name not in own]
     texts = [*named, *([] if starred or not keywords else ["*"]), *keywords]
     # A line ends between parameters, not inside their types.
-    line = f"def {function.name}({', '.join(text.replace(' ', GLUE) for text in texts)}) -> Answer:"
+    line = f"def {function.name}({', '.join(text.replace(' ', GLUE) for text in texts)}){GLUE}->{GLUE}Answer:"
     head = textwrap.fill(line, 110, break_long_words=False, break_on_hyphens=False, initial_indent="    ",
                          subsequent_indent=" " * 8).replace(GLUE, " ")
     doc = method.__doc__.replace("\\", "\\\\").strip().replace("\n", "\n" + " " * 8).replace(" " * 8 + "\n", "\n")
