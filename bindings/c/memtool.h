@@ -116,8 +116,8 @@ int64_t memtool_bytes_total(const memtool_task* task);
 /* 1: it reads a pipe, whose writer may take any time. */
 int memtool_reads_pipe(const memtool_task* task);
 /* The work is not wanted any more. Reading ends at its next 256 KiB; an answer that is being worked
- * out, or a pipe that nobody writes to, goes on. A process should wait a moment for that before it
- * ends. */
+ * out, or a pipe that nobody writes to, goes on, also
+ * while the process ends. */
 void memtool_cancel(memtool_task* task);
 /* The outcome, once; NULL while the work goes on. To be freed by memtool_outcome_free. */
 memtool_outcome* memtool_finish(memtool_task* task);

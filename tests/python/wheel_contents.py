@@ -40,6 +40,11 @@ def check_caller(library, testdata, folder):
                              ("/nowhere", 1, r"io 2 -1 /nowhere: .*\n")]:
         done = subprocess.run([caller, path, "flat"], env={"LD_LIBRARY_PATH": str(library.parent)}, capture_output=True, text=True,
                               check=False)
+        # It ends with work left alone, which must not meet what was destroyed.
+        codes = {subprocess.run([caller, path, "flat"], env={"LD_LIBRARY_PATH": str(library.parent)}, capture_output=True,
+                                check=False).returncode for _ in range(20)}
+        if codes != {code}:
+            wrong.append(f"caller {path} ends with {codes}")
         if done.returncode != code or not re.fullmatch(says, done.stdout):
             wrong.append(f"caller {path}: {done.returncode} {done.stdout}{done.stderr}")
     return wrong
