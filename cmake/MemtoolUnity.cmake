@@ -58,3 +58,10 @@ function(memtool_unity target)
     endforeach()
   endwhile()
 endfunction()
+
+# memtool_late_sources(<source> ...): those that open a library when it is needed, where it is not inside
+# (StaticLibraries.cmake). They are compiled alone: all others are the same in every build.
+function(memtool_late_sources)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
+    COMPILE_DEFINITIONS "$<$<BOOL:${MEMTOOL_HAS_ARCHIVES}>:MEMTOOL_LIBRARIES_LATE>")
+endfunction()

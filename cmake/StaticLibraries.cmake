@@ -42,7 +42,6 @@ use_archive(PkgConfig::xxhash xxhash)
 foreach(late PkgConfig::cairo PkgConfig::cgraph PkgConfig::libdw PkgConfig::sqlite3)
   if(TARGET ${late})
     set_property(TARGET ${late} PROPERTY INTERFACE_LINK_LIBRARIES ${CMAKE_DL_LIBS})
-    set_property(TARGET ${late} PROPERTY INTERFACE_COMPILE_DEFINITIONS MEMTOOL_LIBRARIES_LATE)
   endif()
 endforeach()
 

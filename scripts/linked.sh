@@ -1,27 +1,27 @@
 # shellcheck shell=bash
-# Sourced by portable and deb: what of other projects is inside a program, by Debian's packages. Who sources it sets
-# `system`, the root of the system whose libraries it was linked with.
+# Sourced by portable, wheel and deb: what of other projects is inside a program or a library, by Debian's packages. Who
+# sources it sets `system`, the root of the system whose libraries it was linked with.
 # shellcheck disable=SC2154  # of these
 
 # Headers that leave code in the program.
-headers=(libboost-program-options1.74-dev libexpected-dev rapidjson-dev)
+headers=(libboost-program-options1.74-dev libexpected-dev libfmt-dev rapidjson-dev)
 # What the page is made of, besides the sources that scripts/page compiles and what npm installs.
-in_page=("${headers[@]}" emscripten libfmt-dev)
+in_page=("${headers[@]}" emscripten)
 page_sources=$root/build/wasm/sources
 
-# archives_in PRESET: the archives that the linker took something of for the program of build/PRESET.
+# archives_in PRESET MAP: the archives that the linker took something of, as its map in build/PRESET says.
 archives_in() {
   (
     cd -- "$root/build/$1"
-    sed -n -e '/^\(Discarded\|Memory\|Merging\)/q' -e 's/^\([^ (][^(]*\.a\)(.*/\1/p' commands/memtool.map | sort -u |
+    sed -n -e '/^\(Discarded\|Memory\|Merging\)/q' -e 's/^\([^ (][^(]*\.a\)(.*/\1/p' "$2" | sort -u |
       xargs -r realpath -- | sort -u
   )
 }
 
-# of_archives PRESET: the packages that these archives are from, without those compiled here. Fails when one is from
+# of_archives PRESET MAP: the packages that these archives are from, without those compiled here. Fails when one is from
 # no package.
 of_archives() {
-  archives_in "$1" | sed -e "s|^${system:-/none}/|/|" -e t -e "\\|^$root/build/|d" |
+  archives_in "$@" | sed -e "s|^${system:-/none}/|/|" -e t -e "\\|^$root/build/|d" |
     xargs -- dpkg-query --admindir="$system/var/lib/dpkg" -S | sed 's/[:,].*//' | sort -u
 }
 
@@ -53,21 +53,27 @@ for package in json.load(sys.stdin):
           package["path"] + "/LICENSE", sep="\t")'
 }
 
-# collect_licences FOLDER PRESET [PACKAGE...]: the copyright files of what is inside the program of build/PRESET and
-# its page, those of these packages too, and INSIDE, which has the same lines without the file.
+# page_of PRESET: the page inside what build/PRESET makes, if any.
+page_of() { sed -n 's/^MEMTOOL_PAGE:FILEPATH=//p' "$root/build/$1/CMakeCache.txt"; }
+
+# collect_licences FOLDER PRESET MAP [PACKAGE...]: the copyright files of what is inside the program or library of that
+# map and its page, those of these packages too, and INSIDE, which has the same lines without the file.
 collect_licences() {
-  local folder=$1 preset=$2 names found line
-  shift 2
+  local folder=$1 preset=$2 map=$3 names found line
+  shift 3
   mkdir -p "$folder"
-  names=$(of_archives "$preset") || { say "it is not known what is inside build/$preset"; return 1; }
+  names=$(of_archives "$preset" "$map") || { say "it is not known what is inside build/$preset"; return 1; }
   mapfile -t found <<< "$names"
-  [[ -d $page_sources ]] || { say "what the page is made of is not here: remove $page"; return 1; }
+  [[ -z $(page_of "$preset") || -d $page_sources ]] ||
+    { say "what the page is made of is not here: remove $page"; return 1; }
   {
     installed "$system" "${found[@]}" "${headers[@]}" "$@"
     compiled "$root/build/$preset/sources"
-    installed '' "${in_page[@]}"
-    compiled "$page_sources"
-    of_npm
+    if [[ -n $(page_of "$preset") ]]; then
+      installed '' "${in_page[@]}"
+      compiled "$page_sources"
+      of_npm
+    fi
   } | sort -u > "$folder/lines"
   while IFS= read -r line; do
     cp -L -- "${line##*$'\t'}" "$folder/${line%%$'\t'*}.txt"
@@ -76,4 +82,16 @@ collect_licences() {
   rm -- "$folder/lines"
   # What these files refer to.
   cp -L -- /usr/share/common-licenses/{Apache-2.0,GPL-2,GPL-3,LGPL-2,LGPL-2.1,LGPL-3,MPL-1.1} "$folder"
+}
+
+# relinking FILE LIBRARY-OR-PROGRAM COMMAND: the licences of glibc, elfutils and Cairo let users exchange these libraries.
+relinking() {
+  local archives="the compiler's search path"
+  [[ -z $system ]] || archives=${system#"$root/"}/usr/lib/$arch-linux-gnu
+  cat > "$1" << EOF
+$2 is linked statically with the libraries whose licences are in this folder. To link it with others,
+take memtool's source of the same version on Debian 12, put the archives that you want into $archives,
+or the sources into build/$preset/sources, and run $3, which compiles and links
+everything anew. The libraries' own sources are Debian's source packages, which the file INSIDE names.
+EOF
 }

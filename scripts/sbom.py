@@ -49,11 +49,6 @@ def inside(files):
             for line in files[path].decode().splitlines():
                 name, *rest = line.split("\t")
                 found.append((name, *rest, files[f"{path.removesuffix('INSIDE')}{name}.txt"].decode()))
-        elif match := re.search(r"\.dist-info/licenses/([a-z0-9.+-]+)\.txt$", path):
-            # A wheel's licences have the names of the packages that its libraries were taken from.
-            fields = subprocess.run(["dpkg-query", "-W", "-f", "${Version}\t${source:Package}\t${source:Version}\n",
-                                     match[1]], stdout=subprocess.PIPE, text=True, check=True).stdout
-            found.append((match[1], *fields.splitlines()[0].split("\t"), "-", files[path].decode()))
     return found
 
 

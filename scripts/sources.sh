@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # Sourced by page and portable: sources of libraries, from Debian's source packages. Who sources it
 # sets `sources`, the folder for them, and `package_of`, source packages by the name of their folder
-# there, and defines unpack_source NAME FOLDER TARGET.
+# there, and defines unpack_source NAME FOLDER TARGET. Of the packages in `upstream_alone` it takes what Debian has
+# not changed.
 # shellcheck disable=SC2154  # of these
 
 # archive_lists FOLDER TYPE: the system's Debian archives, for packages of that type (deb, deb-src). The system's
@@ -27,9 +28,10 @@ apt() {
 
 # download FOLDER PACKAGE: the newest version that the archive really has; lists may be ahead of it.
 download() {
-  local version
+  local version only=--only-source
+  [[ " ${upstream_alone:-} " != *" $2 "* ]] || only=--tar-only
   while read -r version; do
-    if (cd -- "$1" && apt apt-get "$1" source --download-only --only-source "$2=$version") > "$1/log" 2>&1; then
+    if (cd -- "$1" && apt apt-get "$1" source --download-only "$only" "$2=$version") > "$1/log" 2>&1; then
       return
     fi
     rm -f -- "$1/$2"_*

@@ -1,16 +1,14 @@
 """Writes memtool/_questions.pyi: each question's method with the options of its command as keywords. The
-program's own tables have them, so that the module has to be there: CMake runs this when it was linked.
+program's own tables have them, so that the package has to be there: CMake runs this when it was put together.
 
-usage: stubs.py CORE OUTPUT     CORE: the built memtool._core
+usage: stubs.py FOLDER OUTPUT     FOLDER: where the package is
 """
 import ast
-import importlib.util
 import inspect
 import sys
 import textwrap
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
 # By what the program calls a value; text is the rest.
 TYPES = {"": "bool", "N": "int", "K": "int", "PID": "int", "WIDTH": "int", "F": "float", "FILE": "Path", "DIR": "Path",
          "SIZE": "Size", "AMOUNT": "Size", "NAME|SIZE": "Size", "SIZE|@FILE": "Size", "DEVICE": "Union[int, str]",
@@ -56,7 +54,7 @@ def method_text(source, function, questions, options):
                 if one.name not in own]
     texts = [*named, *([] if starred or not keywords else ["*"]), *keywords]
     # A line ends between parameters, not inside their types.
-    line = f"def {function.name}({', '.join(text.replace(' ', GLUE) for text in texts)}) -> Answer:"
+    line = f"def {function.name}({', '.join(text.replace(' ', GLUE) for text in texts)}){GLUE}->{GLUE}Answer:"
     head = textwrap.fill(line, 110, break_long_words=False, break_on_hyphens=False, initial_indent="    ",
                          subsequent_indent=" " * 8).replace(GLUE, " ")
     doc = method.__doc__.replace("\\", "\\\\").strip().replace("\n", "\n" + " " * 8).replace(" " * 8 + "\n", "\n")
@@ -89,12 +87,9 @@ def stub(questions, options):
 
 
 def main():
-    core, output = sys.argv[1:]
+    folder, output = sys.argv[1:]
     sys.dont_write_bytecode = True
-    sys.path.insert(0, str(HERE))
-    spec = importlib.util.spec_from_file_location("memtool._core", core)
-    sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[spec.name])
+    sys.path.insert(0, folder)
     from memtool import _options, _questions
     Path(output).write_text(stub(_questions, _options), encoding="utf-8")
 

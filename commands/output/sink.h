@@ -128,6 +128,8 @@ struct Streams {
   Look look{};
   // A file of settings for this command line; empty = none.
   std::string settings{};
+  // Where the capture library lies, when not beside the running program; empty = there.
+  std::string folder{};
 };
 
 }  // namespace memtool::commands

@@ -29,14 +29,15 @@ constexpr std::string_view kLibrary = "libmemtool_capture.so";
 constexpr int kMaxFrames = 256;
 constexpr std::string_view kDefaultName = "memtool.%h.%p.%r.mtcap";
 
-// Next to this program: in the build folder, or where the installation put it.
-std::string FindLibrary() {
+// Where it is said to be, or next to this program: in the build folder, or where the installation
+// put it.
+std::string FindLibrary(const fs::path& said) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = program.parent_path();
+  const fs::path folder = said.empty() ? program.parent_path() : said;
   for (const fs::path& place :
-       {folder / "../capture" / kLibrary, folder / MEMTOOL_LIBRARY_FROM_BIN / kLibrary,
-        folder / "../lib/memtool" / kLibrary}) {
+       {folder / (said.empty() ? "../capture" : "") / kLibrary,
+        folder / MEMTOOL_LIBRARY_FROM_BIN / kLibrary, folder / "../lib/memtool" / kLibrary}) {
     if (fs::is_regular_file(place, error)) {
       return fs::canonical(place, error).string();
     }
@@ -124,7 +125,7 @@ class RunCommand final : public Command {
     if (usage_.empty() && program_.empty()) {
       usage_ = "no program is named (memtool run [options] -- PROGRAM ...)";
     }
-    const std::string library = FindLibrary();
+    const std::string library = FindLibrary(streams.folder);
     if (usage_.empty() && library.empty()) {
       usage_ = fmt::format("{} is neither beside this program nor in its installation", kLibrary);
     }

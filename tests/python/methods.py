@@ -11,7 +11,7 @@ import unicodedata
 from pathlib import Path
 
 # Commands whose answer is text or a file: `ask` has them.
-NO_METHODS = {"index", "dot", "svg", "web", "raw", "convert", "cut", "merge", "help"}
+NO_METHODS = {"index", "dot", "svg", "web", "report", "page", "raw", "convert", "cut", "merge", "help"}
 # Each method: arguments, and the same for the program; {} is testdata.
 ASKED = {
     "overview": ([], {}, []),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python module gives the answers of the program.
+"""The wheel is what it says that it is, and the Python package gives the answers of the program.
 
 usage: python_test.py --memtool PATH --testdata DIR --wheel FOLDER [--python PYTHON] [--most BYTES]
 
@@ -7,7 +7,8 @@ Makes a virtual environment that sees the distribution's packages, installs the 
 and runs itself in it (--inside): for every file of DIR, and of the folders in MEMTOOL_REFERENCE_DATA, every
 line of LINES must have the columns, figures and notes of the program's --format json; errors must be
 the program's errors. Then what only Python has: pandas, Arrow, threads, hostile names; methods.py, reading.py
-and notebook.py have the rest of that.
+and notebook.py have the rest of that. What needs neither pandas nor NumPy (everywhere.py) also runs in the oldest and the
+newest other CPython of ~/.pyenv and in PyPy, where these are there: it says in which. wheel_contents.py looks at the wheel.
 Skipped (77) without a wheel, with one that is older than the program, and without pandas.
 """
 import argparse
@@ -15,19 +16,23 @@ import html.parser
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
 import warnings
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # an isolated Python does not look there
 from arrow_consumer import arrow_table
+from everywhere import Everywhere
 from methods import Methods
 from notebook import Notebook
 from reading import Reading
+from wheel_contents import check_wheel
 
 SKIPPED = 77
 # What cannot be an input.
@@ -67,6 +72,43 @@ def fresh_environment(python, wheel, folder):
     return inside
 
 
+def console_script(folder, memtool):
+    """-> what is wrong with the command that was installed"""
+    mine, its = (subprocess.run([path, "help", "top"], capture_output=True, cwd=folder, check=False)
+                 for path in (Path(folder) / "bin/memtool", memtool))
+    return [] if (mine.returncode, mine.stdout) == (0, its.stdout) else [f"bin/memtool help top: {mine.returncode} {mine.stderr}"]
+
+
+def other_pythons():
+    """The oldest and the newest CPython of ~/.pyenv that the wheel is for, and PyPy, where they are there."""
+    found = {}
+    for path in Path.home().glob(".pyenv/versions/3.*/bin/python"):
+        version = tuple(map(int, path.parts[-3].split("."))) if path.parts[-3].replace(".", "").isdigit() else ()
+        if version >= (3, 8):
+            found[version] = str(path)
+    ends = [found[version] for version in sorted({min(found), max(found)})] if found else []
+    return [*ends, *filter(None, [shutil.which("pypy3")])]
+
+
+def elsewhere(wheel, testdata):
+    """-> how many other Pythons failed; the package is only unpacked: PyPy may have no pip"""
+    failed, ran = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(folder)
+        for python in other_pythons():
+            done = subprocess.run([python, "-B", "-W", "ignore", Path(__file__).parent / "everywhere.py", testdata], cwd=folder,
+                                  env={**os.environ, "PYTHONPATH": folder}, capture_output=True, text=True, check=False)
+            says = subprocess.run([python, "-c", "import sys; print(sys.implementation.name, sys.version.split()[0])"],
+                                  capture_output=True, text=True, check=False).stdout.strip()
+            ran.append(says)
+            if done.returncode:
+                failed += 1
+                print(f"{says}: {done.stdout}{done.stderr}")
+    print(f"ran also in {', '.join(ran) or 'no other Python, because none is here'}")
+    return failed
+
+
 def outside(args):
     wheels = sorted(Path(args.wheel).glob("memtool_profile-*.whl"))
     if not wheels:
@@ -78,12 +120,19 @@ def outside(args):
     if subprocess.run([args.python, "-c", "import pandas"], capture_output=True, check=False).returncode:
         print("pandas is not installed")
         return SKIPPED
+    wrong = check_wheel(wheels[-1], args.testdata)
+    print("\n".join(wrong) or "the wheel has what it says")
+    wrong = bool(wrong) + elsewhere(wheels[-1], str(Path(args.testdata).resolve()))
     with tempfile.TemporaryDirectory() as folder:
         inside = fresh_environment(args.python, wheels[-1], folder)
+        for fault in console_script(folder, Path(args.memtool).resolve()):
+            print(fault)
+            wrong += 1
         # Not from the sources: what is tested is what was installed.
-        return subprocess.run([inside, "-I", str(Path(__file__).resolve()), "--inside",
+        done = subprocess.run([inside, "-I", str(Path(__file__).resolve()), "--inside",
                                "--memtool", str(Path(args.memtool).resolve()), "--testdata", str(Path(args.testdata).resolve()),
                                "--most", str(args.most)], cwd=folder, check=False).returncode
+        return done or bool(wrong)
 
 
 # --- inside: answers ---
@@ -395,7 +444,7 @@ def inside(args):
     warnings.simplefilter("ignore", memtool.MemtoolWarning)
     Methods.program = staticmethod(lambda *words: program(args.memtool, *words))
     Methods.differences = staticmethod(differences)
-    cases = (OnlyPython, Methods, Reading, Notebook)
+    cases = (OnlyPython, Everywhere, Methods, Reading, Notebook)
     for case in cases:
         case.testdata = args.testdata
     load = unittest.defaultTestLoader.loadTestsFromTestCase

@@ -42,9 +42,6 @@ class Reading(unittest.TestCase):
     def setUpClass(cls):
         # Who runs tests in the background may have Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    @classmethod
-    def setUpClass(cls):
         import memtool
         cls.memtool = memtool
         cls.path = f"{cls.testdata}/steps/base.json.gz"

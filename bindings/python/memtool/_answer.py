@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import _core
+from . import _core, _library
 from ._shown import names, shown, table, value_text
 
 _SHOWN = 20  # rows of a text
@@ -25,10 +25,8 @@ class Column(Sequence):
 
     def __init__(self, column: "_core.Column"):
         self._column = column
-        buffer = column.data
-        missing = column.missing
-        self._data = None if buffer is None else memoryview(buffer)
-        self._missing = None if missing is None else memoryview(missing)
+        self._data = column.data
+        self._missing = column.missing
         self._words: Optional[List[str]] = None
         self._objects: Optional[list] = None
 
@@ -219,20 +217,24 @@ class Answer(Dict[str, Column]):
         return self.text()
 
     def __repr__(self) -> str:
-        size = f"{_counted(self.rows, 'row')}, {_counted(len(self.keys()), 'column')}"
+        size = f"{_counted(self.rows, 'row')}, {_counted(len(list(self)), 'column')}"
         head = f"<memtool.Answer of {self.question}: {size}>"
         if not self.rows:
             return f"{head}\n{names('columns: ', self)}".rstrip()
         lines, fitting = table((key, column.unit, column[:_FIRST]) for key, column in self.items())
         if self.rows > _FIRST:
             lines.append(f"… {self.rows - _FIRST:,} more rows")
-        if fitting < len(self.keys()):
+        if fitting < len(list(self)):
             lines.append(names("… columns ", list(self)[fitting:]))
         return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
         return ('<pre style="line-height:1.35;overflow-x:auto;white-space:pre">'
                 f"{html.escape(self.text())}</pre>")
+
+
+if _library.capsule is None:
+    del Answer.__arrow_c_stream__  # whoever asks for it takes the columns instead
 
 
 def _counted(count: int, what: str) -> str:

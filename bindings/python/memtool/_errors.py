@@ -1,5 +1,4 @@
 """What can go wrong."""
-import errno
 import os
 from typing import Any, Dict, Optional
 
@@ -39,20 +38,12 @@ class MemtoolWarning(UserWarning):
     """Something about the answer that should be known, such as damage that was read around."""
 
 
-def _errno_of(code: str, message: str) -> Optional[int]:
-    """What the operating system refused: the end of such a message is in its own words."""
-    if message == "is a folder, not a file":
-        return errno.EISDIR
-    # A folder of ranks calls whatever it cannot read malformed.
-    said = message if code in ("io", "output") or message.startswith("cannot be opened: ") else ""
-    return next((number for number in errno.errorcode if said.endswith(f": {os.strerror(number)}")), None)
-
-
 def of(error: Dict[str, Any]) -> Exception:
     """What to raise: FileNotFoundError and its like for what the operating system refused, else an Error."""
-    text, file = error.pop("text"), os.fsdecode(error["input"])
-    number = _errno_of(error["code"], error["message"])
-    if number is not None:
+    text, file, number = error.pop("text"), os.fsdecode(error["input"]), error.pop("system_error")
+    if number:
         return OSError(number, os.strerror(number), file or None)
+    if error["code"] in ("memory", "internal"):
+        return (MemoryError if error["code"] == "memory" else RuntimeError)(text)
     kind = UsageError if error["code"] == "usage" else InputError
     return kind(text, **{**error, "input": file})

@@ -159,11 +159,11 @@ def load(path: Path, at: Optional[str] = None, *, progress: Union[bool, "_progre
             raise TypeError(f"load: no command has an option {keyword}")
     name = os.fsencode(path)
     with _progress.reporting(progress, os.fsdecode(name)) as report:
-        read, outcome = _core.load(name, None if at is None else str(at).encode(), report)
+        outcome = _core.load(name, None if at is None else str(at).encode(), report)
     if outcome.error is not None:
         raise _errors.of(outcome.error)
-    assert read is not None
-    return Recording(path, read, {**({"at": at} if at is not None else {}), **options})
+    assert outcome.input is not None
+    return Recording(path, outcome.input, {**({"at": at} if at is not None else {}), **options})
 
 
 def ask(command: str, *inputs: Union[Path, Recording], **options: Any) -> Union[Answer, str]:

@@ -6,7 +6,7 @@
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/base/key_hash.h"
 
-namespace memtool::python {
+namespace memtool::c {
 
 namespace {
 
@@ -21,7 +21,7 @@ std::vector<Code> Narrow(const std::vector<std::int32_t>& codes) {
 }
 
 // pandas keeps codes in as few bytes as the number of words allows.
-Categories Narrowed(std::vector<std::int32_t> codes, std::vector<std::string> words) {
+Categories Narrowed(std::vector<std::int32_t> codes, Strings words) {
   if (words.size() < static_cast<std::size_t>(std::numeric_limits<std::int8_t>::max())) {
     return {Narrow<std::int8_t>(codes), std::move(words)};
   }
@@ -33,7 +33,7 @@ Categories Narrowed(std::vector<std::int32_t> codes, std::vector<std::string> wo
 
 // Bytes that differ only in what is not UTF-8 become one word.
 Categories MakeCategories(AnswerColumn::Words column) {
-  std::vector<std::string> words;
+  Strings words;
   std::vector<std::int32_t> numbers;  // per word of the column
   KeyMap<std::string, std::int32_t> known;
   for (const std::string& word : column.words) {
@@ -41,7 +41,7 @@ Categories MakeCategories(AnswerColumn::Words column) {
     const auto [found, added] =
         known.emplace(std::move(text), static_cast<std::int32_t>(words.size()));
     if (added) {
-      words.push_back(found->first);
+      words.Add(found->first);
     }
     numbers.push_back(found->second);
   }
@@ -72,8 +72,8 @@ Table ToTable(const AnswerView& answer, std::size_t limit) {
   const AnswerHead& head = *answer.head;
   Table table{.question = std::string(head.question),
               .inputs = head.inputs,
-              .sample_type = head.sample_type,
-              .unit = head.unit,
+              .sample_type = ToUtf8(head.sample_type),
+              .unit = ToUtf8(head.unit),
               .diagnostics = head.diagnostics};
   for (const auto& [key, value] : answer.figures) {
     table.figures.emplace_back(key, value);
@@ -83,7 +83,7 @@ Table ToTable(const AnswerView& answer, std::size_t limit) {
   table.rows = columns.rows;
   for (AnswerColumn& column : columns.columns) {
     table.columns.push_back({.key = std::move(column.key),
-                             .title = std::move(column.title),
+                             .title = ToUtf8(column.title),
                              .unit = column.unit,
                              .data = ToData(std::move(column.data)),
                              .missing = std::move(column.missing)});
@@ -91,12 +91,12 @@ Table ToTable(const AnswerView& answer, std::size_t limit) {
   return table;
 }
 
-std::string_view UnitName(Unit unit, std::string_view unit_of_answer) {
+const char* UnitName(Unit unit, const std::string& unit_of_answer) {
   switch (unit) {
     case Unit::kText:
       return "text";
     case Unit::kAmount:
-      return unit_of_answer;
+      return unit_of_answer.c_str();
     case Unit::kBytes:
       return "bytes";
     case Unit::kCount:
@@ -115,4 +115,4 @@ std::string_view UnitName(Unit unit, std::string_view unit_of_answer) {
   return "";
 }
 
-}  // namespace memtool::python
+}  // namespace memtool::c

@@ -1,5 +1,4 @@
-// Stands in for what draws with libraries or starts programs, where command lines run inside a
-// process that is not theirs (MEMTOOL_EMBEDDED): a page and notebooks draw by themselves.
+// Stands in for what draws with libraries or starts programs: a page draws by itself.
 #include <string>
 #include <string_view>
 

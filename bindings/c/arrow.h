@@ -41,10 +41,10 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-namespace memtool::python {
+namespace memtool::c {
 
 // One batch with all rows; numbers stay where they are, as long as the consumer keeps them. Text is
 // dictionary-encoded; lists and objects are text, as JSON.
 void ExportStream(std::shared_ptr<const Table> table, ArrowArrayStream* out);
 
-}  // namespace memtool::python
+}  // namespace memtool::c

@@ -9,22 +9,11 @@
 #include "memtool/profile/answers/write.h"
 #include "memtool/profile/base/escape.h"
 
-namespace memtool::python {
+namespace memtool::c {
 
 namespace {
 
 constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
-
-// Strings one after the other, as Arrow lays them out.
-struct Strings {
-  std::vector<std::int64_t> offsets{0};
-  std::string bytes;
-
-  void Add(std::string_view text) {
-    bytes += text;
-    offsets.push_back(static_cast<std::int64_t>(bytes.size()));
-  }
-};
 
 // --- schemas ---
 
@@ -108,7 +97,7 @@ struct OwnedArray {
   std::shared_ptr<const Table> table;  // where the numbers are
   std::vector<std::uint8_t> bits;      // a bit per row that is not missing; empty = nothing is
   std::vector<std::uint8_t> truths;    // a bit per row that is true
-  Strings strings;
+  Strings strings;                     // of lists and objects
   std::vector<const void*> buffers;
   std::int64_t nulls = 0;
   std::vector<std::unique_ptr<ArrowArray>> children;
@@ -169,18 +158,17 @@ void PutMissing(std::size_t rows, IsMissing is_missing, OwnedArray& owned) {
   owned.buffers.push_back(owned.bits.empty() ? nullptr : owned.bits.data());
 }
 
-void PutStrings(OwnedArray& owned) {
-  owned.buffers.push_back(owned.strings.offsets.data());
-  owned.buffers.push_back(owned.strings.bytes.data());
+void PutStrings(const Strings& strings, OwnedArray& owned) {
+  owned.buffers.push_back(strings.ends.data());
+  owned.buffers.push_back(strings.bytes.data());
 }
 
-std::unique_ptr<ArrowArray> ToWords(const std::vector<std::string>& words) {
+std::unique_ptr<ArrowArray> ToWords(const std::shared_ptr<const Table>& table,
+                                    const Strings& words) {
   auto owned = std::make_unique<OwnedArray>();
-  for (const std::string& word : words) {
-    owned->strings.Add(word);
-  }
+  owned->table = table;
   owned->buffers.push_back(nullptr);
-  PutStrings(*owned);
+  PutStrings(words, *owned);
   auto array = std::make_unique<ArrowArray>();
   FillArray(std::move(owned), words.size(), array.get());
   return array;
@@ -216,7 +204,7 @@ struct PutData {
           owned.buffers.push_back(codes.data());
         },
         categories.codes);
-    owned.dictionary = ToWords(categories.words);
+    owned.dictionary = ToWords(owned.table, categories.words);
   }
   void operator()(const std::vector<Value>& values) const {
     PutMissing(
@@ -224,7 +212,7 @@ struct PutData {
     for (const Value& value : values) {
       owned.strings.Add(value.is_null() ? std::string() : ToUtf8(ToJson(value)));
     }
-    PutStrings(owned);
+    PutStrings(owned.strings, owned);
   }
 };
 
@@ -301,4 +289,4 @@ void ExportStream(std::shared_ptr<const Table> table, ArrowArrayStream* out) {
           .private_data = new OwnedStream{std::move(table)}};
 }
 
-}  // namespace memtool::python
+}  // namespace memtool::c
