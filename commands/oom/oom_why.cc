@@ -101,18 +101,26 @@ std::string TooLarge(const OomCase& found) {
                              : "request",
                      SizeOf(facts.requested_bytes), program ? "needs" : "is",
                      FormatSize(found.verdict.short_in_all),
-                     program || part ? found.message->kind + " has"
-                     : IsPool(found) ? std::string("XLA's pool may take")
-                                     : std::string("the device has"),
-                     SizeOf(facts.capacity));
+                     program || part                  ? found.message->kind + " has"
+                     : !facts.capacity && facts.limit ? std::string("one buffer may have")
+                     : IsPool(found)                  ? std::string("XLA's pool may take")
+                                                      : std::string("the device has"),
+                     SizeOf(facts.capacity ? facts.capacity : facts.limit));
 }
 
 std::string DriverRefused(const OomCase& found) {
+  const auto& pools = found.facts.private_pools;
+  const auto& asked = found.facts.requested_bytes;
+  const bool kept = pools && asked && pools->bytes >= asked->bytes;
   return fmt::format(
       "unexplained: the driver said {} free, more than the {} asked for; the figures do not say "
-      "why it refused",
+      "why it refused{}",
       SizeOf(found.facts.free),
-      SizeOf(found.facts.segment_size ? found.facts.segment_size : found.facts.requested_bytes));
+      SizeOf(found.facts.segment_size ? found.facts.segment_size : found.facts.requested_bytes),
+      kept ? fmt::format("; {} is free in private pools, which only their CUDA graphs or MemPools "
+                         "(a sleep mode's, too) can use",
+                         SizeOf(pools))
+           : std::string());
 }
 
 // What a message says besides the requested size: "5.00 GiB live, 8.00 GiB of capacity".

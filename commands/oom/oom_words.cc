@@ -287,9 +287,12 @@ std::string RetriesText(const OomAnswer& answer) {
     return text;
   }
   const OomMessage& last = *answer.last_retry;
-  text += fmt::format("; {} (line {}) asked for {}", one ? "it" : "the last",
-                      FormatCount(static_cast<std::int64_t>(last.line)),
-                      FormatSize(last.requested_bytes ? last.requested_bytes->bytes : 0));
+  text += fmt::format("; {} (line {})", one ? "it" : "the last",
+                      FormatCount(static_cast<std::int64_t>(last.line)));
+  const std::string asked = last.requested_bytes
+                                ? " asked for " + FormatSize(last.requested_bytes->bytes)
+                                : " does not say how much it asked for";
+  text.append(asked);
   return last.free ? text + fmt::format(", the driver had {} free", FormatSize(last.free->bytes))
                    : text;
 }

@@ -118,8 +118,13 @@ void Scan::Take(const log::LogLine& at) {
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
   statements_.Take({.text = seen, .number = number, .previous = at.previous, .time = at.time});
-  if (!TakeFailures(seen, at) && MessageWords().Find(seen, 0) != std::string_view::npos) {
+  const bool known = TakeFailures(seen, at, true);
+  const std::uint64_t before = log_.found + open_.size() + log_.retries;
+  if (!known && MessageWords().Find(seen, 0) != std::string_view::npos) {
     FindIn(seen, number, until);
+  }
+  if (!known && log_.found + open_.size() + log_.retries == before) {
+    TakeFailures(seen, at, false);
   }
 }
 
@@ -127,6 +132,12 @@ namespace {
 
 // The figures of a failure, as its pattern names them.
 void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
+  const auto of = [&amounts](std::string_view name) -> const Statement* {
+    const auto at = std::find_if(amounts.begin(), amounts.end(), [name](const Statement& amount) {
+      return amount.what().name == name;
+    });
+    return at == amounts.end() ? nullptr : &*at;
+  };
   for (const Statement& amount : amounts) {
     const OomNumber number{.bytes = amount.value, .precision = amount.above};
     const std::string_view name = amount.what().name;
@@ -142,25 +153,33 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
         *to = number;
       }
     }
-    if (name == "reserved" && message.allocated) {
-      message.unallocated =
-          OomNumber{.bytes = SaturatingSubtract(number.bytes, message.allocated->bytes),
-                    .precision = SaturatingAdd(number.precision, message.allocated->precision)};
-    }
-    if (name == "used" && message.capacity) {
-      message.free =
-          OomNumber{.bytes = SaturatingSubtract(message.capacity->bytes, number.bytes),
-                    .precision = SaturatingAdd(number.precision, message.capacity->precision)};
-    }
+  }
+  const auto difference = [](const OomNumber& whole, const Statement& part) {
+    return OomNumber{.bytes = SaturatingSubtract(whole.bytes, part.value),
+                     .precision = SaturatingAdd(whole.precision, part.above)};
+  };
+  if (const Statement* reserved = of("reserved"); reserved != nullptr && message.allocated) {
+    message.unallocated =
+        OomNumber{.bytes = SaturatingSubtract(reserved->value, message.allocated->bytes),
+                  .precision = SaturatingAdd(reserved->above, message.allocated->precision)};
+  }
+  if (const Statement* used = of("used"); used != nullptr && message.capacity) {
+    message.free = difference(*message.capacity, *used);
   }
 }
 
 }  // namespace
 
-bool Scan::TakeFailures(std::string_view line, const log::LogLine& at) {
+bool Scan::TakeFailures(std::string_view line, const log::LogLine& at, bool telling) {
   constexpr std::uint64_t kNear = 24;  // lines from a failure to its details
   const std::string_view tag = GetTag(line);
+  bool any = false;
   for (const log::FoundFailure& found : statements_.failures()) {
+    const bool bare = found.amounts.empty() && found.pattern->kind == log::Pattern::Kind::kFailure;
+    if (bare == telling) {
+      continue;
+    }
+    any = true;
     const bool has_last = !log_.messages.empty() &&
                           log_.messages.back().kind == found.pattern->producer &&
                           at.number - log_.messages.back().line <= kNear;
@@ -193,7 +212,7 @@ bool Scan::TakeFailures(std::string_view line, const log::LogLine& at) {
       Add(std::move(message));
     }
   }
-  return !statements_.failures().empty();
+  return any;
 }
 
 void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {
@@ -422,7 +441,9 @@ std::string ToDisplayName(const OomMessage& message) {
     case OomWording::kVllm:
       return message.kind;
     case OomWording::kHost:
-      return message.kind == "CPU" ? "PyTorch's allocator of the host" : "the kernel of the host";
+      return message.kind == "CPU"      ? "PyTorch's allocator of the host"
+             : message.kind == "kernel" ? "the kernel of the host"
+                                        : message.kind;
     case OomWording::kNoFigures:
       break;
   }

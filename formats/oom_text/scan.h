@@ -47,8 +47,9 @@ class Scan final : public log::LogSink {
   };
 
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
-  // What the table of patterns says of failures; true when it said anything.
-  bool TakeFailures(std::string_view line, const log::LogLine& at);
+  // What the table of patterns says of failures; true when it said anything. `telling`: those that
+  // give figures, or that are none after all; else those of which other words may say more.
+  bool TakeFailures(std::string_view line, const log::LogLine& at, bool telling);
   // False: the message adds nothing to earlier ones.
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);

@@ -164,13 +164,25 @@ DeviceReport ReadSmiCsv(std::string_view text) {
   });
   report.form = processes ? "nvidia-smi-query-compute-apps-csv" : "nvidia-smi-query-gpu-csv";
   report.display = processes ? "nvidia-smi --query-compute-apps" : "nvidia-smi --query-gpu";
+  const bool loop = std::any_of(columns.begin(), columns.end(),
+                                [](const Column& column) { return column.name == "timestamp"; });
+  bool skipped = false;
   for (const auto& line : lines) {
+    // Shell loops repeat the header, and the driver's errors stand between the rows.
+    if (loop &&
+        (line.text.find(',') == std::string_view::npos || HasMemory(ParseHeader(line.text)))) {
+      skipped = true;
+      continue;
+    }
     const auto fields = Fields(line, columns);
     DeviceReading reading{.scope = processes ? ReportScope::kProcess : ReportScope::kDevice};
     for (std::size_t at = 0; at < columns.size(); ++at) {
       SetField(reading, columns[at], fields[at], GetPlace(line, fields[at]));
     }
     report.readings.push_back(std::move(reading));
+  }
+  if (skipped) {
+    report.notes.emplace_back("lines that are no rows are left out");
   }
   return report;
 }

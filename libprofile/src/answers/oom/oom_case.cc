@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "answers/oom/oom_conclude.h"
+#include "answers/oom/oom_figures.h"
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
@@ -29,7 +30,8 @@ Quantity Left(const Quantity& whole, const Quantity& part) {
 
 // More in all than the device has, by more than rounding explains.
 bool ProcessesContradict(const OomMessage& message) {
-  if (!message.capacity || !message.free) {
+  const bool named = message.process || !message.others.empty();
+  if (!message.capacity || !message.free || !named) {
     return false;
   }
   std::int64_t over = SaturatingSubtract(message.free->bytes, message.capacity->bytes);
@@ -125,9 +127,10 @@ void JudgeVllm(const OomFacts& facts, OomVerdict& verdict) {
 // A pool with a limit of its own; what the device had is not known.
 void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
   const std::int64_t over = SaturatingSubtract(
-      SaturatingAdd(facts.live->bytes, facts.requested_bytes->bytes), facts.limit->bytes);
-  verdict.why = over > 0 ? OomCause::kLimit : verdict.why;
-  verdict.in_all = SaturatingSubtract(facts.limit->bytes, facts.live->bytes);
+      SaturatingAdd(GetBytes(facts.live), facts.requested_bytes->bytes), facts.limit->bytes);
+  // Of one that does not say what it holds: what one buffer may have.
+  verdict.why = over <= 0 ? verdict.why : facts.live ? OomCause::kLimit : OomCause::kTooLarge;
+  verdict.in_all = SaturatingSubtract(facts.limit->bytes, GetBytes(facts.live));
   verdict.short_in_all = std::max<std::int64_t>(over, 0);
 }
 
@@ -140,7 +143,7 @@ void JudgeWording(OomCase& found, OomWording wording) {
   if (wording == OomWording::kVllm && facts.requested_bytes) {
     JudgeVllm(facts, found.verdict);
   }
-  if (wording == OomWording::kLibrary && facts.limit && facts.live && facts.requested_bytes) {
+  if (wording == OomWording::kLibrary && facts.limit && facts.requested_bytes) {
     JudgeLibrary(facts, found.verdict);
   }
 }
