@@ -182,7 +182,8 @@ Result<Document> ReadLog(ByteWindow& window, const std::string& packing,
                          const OpenOptions& options) {
   OomLog log = oom_text::ScanLog(window, options.patterns.get());
   log.packing = packing;
-  return Result<Document>(tl::in_place, std::move(log));
+  Result<Document> made(tl::in_place, std::move(log));
+  return made;
 }
 
 Result<Document> ReadDeviceReport(ByteWindow& window) {
@@ -362,12 +363,14 @@ Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
     if (document && document->kind() == DocumentKind::kRecording) {
       Recording recording = (*std::move(document)).recording();
       NoteGrowth(file, recording);
-      return Result<Document>(tl::in_place, std::move(recording));
+      Result<Document> made(tl::in_place, std::move(recording));
+      return made;
     }
     if (document && document->kind() == DocumentKind::kOomLog) {
       OomLog log = (*std::move(document)).oom_log();
       log.ended_at = file.EndedAt();
-      return Result<Document>(tl::in_place, std::move(log));
+      Result<Document> made(tl::in_place, std::move(log));
+      return made;
     }
     return document;
   });

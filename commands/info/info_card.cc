@@ -213,37 +213,48 @@ std::string AmountText(const Statement& statement) {
   return text;
 }
 
-// What was found, a line of the log each, and what was not understood.
-void LogRows(const LogCard& log, PropertyList& rows) {
+// "vLLM EngineCore pid=71 rank 2"
+std::string SaidBy(const StatementCard& card) {
+  std::string text = card.producer;
+  for (const std::string& where : {card.process, card.device, card.stage}) {
+    text += where.empty() ? "" : ' ' + where;
+  }
+  return card.statement.rank >= 0 && card.process.empty()
+             ? text + fmt::format(" rank {}", card.statement.rank)
+             : text;
+}
+
+// What was found, a line of the log each.
+void StatementRows(const std::vector<StatementCard>& statements, PropertyList& rows) {
   constexpr std::size_t kMost = 60;
   std::size_t shown = 0;
-  for (std::size_t i = 0; i < log.statements.size() && shown < kMost; ++shown) {
-    const StatementCard& first = log.statements[i];
-    std::string text = first.producer;
-    for (const std::string& where : {first.process, first.device, first.stage}) {
-      text += where.empty() ? "" : ' ' + where;
+  for (auto at = statements.begin(); at != statements.end(); ++shown) {
+    if (shown == kMost) {
+      rows.emplace_back("", "… (--format json has all)");
+      return;
     }
-    if (first.statement.rank >= 0 && first.process.empty()) {
-      text += fmt::format(" rank {}", first.statement.rank);
-    }
-    text += ": ";
-    for (const std::uint64_t line = first.statement.line;
-         i < log.statements.size() && log.statements[i].statement.line == line &&
-         log.statements[i].device == first.device && log.statements[i].stage == first.stage;
-         ++i) {
-      text += (text.ends_with(": ") ? "" : ", ") + AmountText(log.statements[i].statement);
+    const StatementCard& first = *at;
+    const auto end = std::find_if(at, statements.end(), [&first](const StatementCard& other) {
+      return other.statement.line != first.statement.line || other.device != first.device ||
+             other.stage != first.stage;
+    });
+    std::string text = SaidBy(first) + ':';
+    for (; at != end; ++at) {
+      text += (text.ends_with(':') ? " " : ", ") + AmountText(at->statement);
     }
     rows.emplace_back(fmt::format("line {}", CardCount(first.statement.line)), text);
   }
-  if (shown == kMost) {
-    rows.emplace_back("", "… (--format json has all)");
-  }
+}
+
+void LogRows(const LogCard& log, PropertyList& rows) {
+  StatementRows(log.statements, rows);
   for (const LedgerCheck& check : log.checks) {
     rows.emplace_back(fmt::format("check {}", CardCount(check.line)),
                       fmt::format("{}: {} {} = {} ({})", check.holds() ? "holds" : "DOES NOT HOLD",
                                   AmountKinds()[check.amount].title, FormatSize(check.said),
                                   check.formula, FormatSize(check.computed)));
   }
+  // What was not understood.
   constexpr std::size_t kUnread = 10;
   for (std::size_t i = 0; i < std::min(kUnread, log.unread.size()); ++i) {
     rows.emplace_back(fmt::format("not read {}", CardCount(log.unread[i].line)),

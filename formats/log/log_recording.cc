@@ -46,7 +46,10 @@ struct Place {
   std::int32_t device = -1;
   std::int32_t rank = -1;
   std::string_view process;  // its name, without the number that changes with each start
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend bool operator<(const Place& a, const Place& b) {
+    return std::tie(a.host, a.device, a.rank, a.process) <
+           std::tie(b.host, b.device, b.rank, b.process);
+  }
 };
 
 // Which amounts of a place make its rows.
@@ -128,9 +131,12 @@ class Holder {
     std::int64_t size = 0;
     StackId stack;
     LabelSetId labels;
-    std::uint8_t amount = 0;
-    StringId device;
   };
+  // What is allocated under one name: an amount, and the buffer where the line names it.
+  using LiveKey = std::pair<std::uint8_t, std::uint32_t>;
+  static LiveKey KeyOf(const Statement& statement) {
+    return {statement.amount, statement.device.valid() ? statement.device.value() + 1 : 0};
+  }
 
   [[nodiscard]] Statement level_amount() const { return Statement{.amount = level_}; }
 
@@ -167,7 +173,8 @@ class Holder {
     if (size <= 0) {
       return;
     }
-    live_.push_back({++keys_, size, stack, labels, statement.amount, statement.device});
+    live_[KeyOf(statement)].push_back({++keys_, size, stack, labels});
+    held_[statement.amount] = SaturatingAdd(held_[statement.amount], size);
     live_bytes_ = SaturatingAdd(live_bytes_, size);
     Add({.key = keys_,
          .size = size,
@@ -182,9 +189,12 @@ class Holder {
     labels_.push_back(labels);
   }
 
-  void Free(std::size_t index, std::int64_t time) {
-    const Live gone = live_[index];
-    live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(index));
+  // The last one under `key`.
+  void Free(const LiveKey& key, std::int64_t time) {
+    std::vector<Live>& live = live_[key];
+    const Live gone = live.back();
+    live.pop_back();
+    held_[key.first] = SaturatingSubtract(held_[key.first], gone.size);
     live_bytes_ = SaturatingSubtract(live_bytes_, gone.size);
     Add({.key = gone.key,
          .size = gone.size,
@@ -199,23 +209,17 @@ class Holder {
     Statement part = statement;
     if (Is(statement, "consumed")) {
       // Weights and what is outside: the weights stand there already.
-      for (const Live& live : live_) {
-        if (AmountKinds()[live.amount].name == "weights") {
-          size = SaturatingSubtract(size, live.size);
-        }
-      }
+      size = SaturatingSubtract(size, held_[*FindAmount("weights")]);
       if (size != statement.value) {
         part.amount = *FindAmount("non_framework");
       }
     }
-    if (!statement.adds) {
-      for (std::size_t i = live_.size(); i-- > 0;) {
-        if (live_[i].amount == part.amount && live_[i].device == part.device) {
-          if (live_[i].size == size) {
-            return;  // said again
-          }
-          Free(i, statement.time);
-        }
+    if (const LiveKey key = KeyOf(part); !statement.adds) {
+      if (live_[key].size() == 1 && live_[key].front().size == size) {
+        return;  // said again
+      }
+      while (!live_[key].empty()) {
+        Free(key, statement.time);
       }
     }
     Alloc(part, size, StackOf(part), LabelsOf(part));
@@ -224,10 +228,11 @@ class Holder {
   void TakeLevel(const Statement& statement) {
     StackId stack = StackOf(statement);
     LabelSetId labels = LabelsOf(statement);
-    while (!live_.empty() && live_bytes_ > statement.value) {
-      stack = live_.back().stack;  // of the last one freed a part stays
-      labels = live_.back().labels;
-      Free(live_.size() - 1, statement.time);
+    const LiveKey key = KeyOf(statement);
+    while (!live_[key].empty() && live_bytes_ > statement.value) {
+      stack = live_[key].back().stack;  // of the last one freed a part stays
+      labels = live_[key].back().labels;
+      Free(key, statement.time);
     }
     Alloc(statement, SaturatingSubtract(statement.value, live_bytes_), stack, labels);
   }
@@ -244,8 +249,10 @@ class Holder {
   }
 
   void EndRun(std::int64_t time) {
-    while (!live_.empty()) {
-      Free(live_.size() - 1, time);
+    for (const auto& [key, live] : live_) {
+      while (!live.empty()) {
+        Free(key, time);
+      }
     }
     if (reserved_ > 0) {
       Add({.size = reserved_, .time = time, .action = Action::kSegmentFree});
@@ -259,7 +266,8 @@ class Holder {
   std::map<std::string_view, StackId> stacks_;
   std::vector<Event> events_;
   std::vector<LabelSetId> labels_;
-  std::vector<Live> live_;
+  std::map<LiveKey, std::vector<Live>> live_;
+  std::array<std::int64_t, 256> held_{};  // by amount
   std::int64_t live_bytes_ = 0;
   std::int64_t reserved_ = 0;
   std::optional<std::int64_t> first_free_;
@@ -361,23 +369,27 @@ class Maker {
     }
   }
 
-  // The process that the line names, or its rank, or its device; or the only one that there is.
+  // How well a failure fits a place: by the process that its line names, its rank, or its device.
+  int FitOf(const LogFailure& failure, const Place& place, const Holder& holder) const {
+    const std::string_view process =
+        holder.process().valid() ? statements_.strings[holder.process()] : std::string_view();
+    return !process.empty() && failure.prefix.find(process) != std::string::npos ? 4
+           : failure.rank && place.rank == *failure.rank                         ? 3
+           : failure.device && place.device == *failure.device                   ? 2
+                                                                                 : 1;
+  }
+
+  // Where it is known of which place it is, or where there is only one.
   void TakeFailure(const LogFailure& failure) {
     Holder* best = nullptr;
     int best_fit = 0;
     for (auto& [place, holder] : holders_) {
-      if (place.host) {
-        continue;
-      }
-      const std::string_view process =
-          holder.process().valid() ? statements_.strings[holder.process()] : std::string_view();
-      const int fit = !process.empty() && failure.prefix.find(process) != std::string::npos ? 4
-                      : failure.rank && place.rank == *failure.rank                         ? 3
-                      : failure.device && place.device == *failure.device                   ? 2
-                                                                                            : 1;
-      if (fit > best_fit || (fit == best_fit && fit == 1)) {
-        best = fit == best_fit ? nullptr : &holder;  // which of several is not known
+      const int fit = place.host ? 0 : FitOf(failure, place, holder);
+      if (fit > best_fit) {
+        best = &holder;
         best_fit = fit;
+      } else if (fit == best_fit && fit == 1) {
+        best = nullptr;
       }
     }
     if (best != nullptr) {

@@ -42,7 +42,8 @@ Result<void> CheckPatterns(const PatternTable& table) {
       return Fail(ErrorCode::kMalformed, fmt::format("{}: '{}' is no expression: {}", pattern.place,
                                                      pattern.name, regexp->error()));
     }
-    StatementScan scan({&table});
+    const PatternTable* const tables[] = {&table};
+    StatementScan scan(tables);
     scan.Take({.text = pattern.example, .number = 1});
     const std::vector<FoundFailure> failures = scan.failures();
     Statements found = scan.Finish();

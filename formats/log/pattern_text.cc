@@ -101,24 +101,31 @@ class Compiler {
   }
 
   Result<void> Placeholder(std::string_view name) {
-    static constexpr std::array<std::pair<std::string_view, Capture::Kind>, 4> kTexts = {
-        {{"device", Capture::Kind::kDevice},
-         {"rank", Capture::Kind::kRank},
-         {"stage", Capture::Kind::kStage},
-         {"part", Capture::Kind::kStage}}};
+    struct Text {
+      std::string_view name;
+      Capture::Kind kind;
+      std::string_view expression;
+    };
+    static constexpr std::array<Text, 4> kTexts = {
+        {{"device", Capture::Kind::kDevice, "[A-Za-z0-9_.:/-]+"},
+         {"rank", Capture::Kind::kRank, "[0-9]{1,9}"},
+         {"stage", Capture::Kind::kStage, ".{1,200}?"},
+         {"part", Capture::Kind::kStage, ".{1,200}?"}}};
     if (name == "n" || name == "*") {
       pattern_.expression += name == "n" ? fmt::format("(?:{})", kNumber) : ".*?";
       return {};
     }
-    for (const auto& [known, kind] : kTexts) {
-      if (name == known) {
-        Group(kind == Capture::Kind::kDevice ? "[A-Za-z0-9_.:/-]+"
-              : kind == Capture::Kind::kRank ? "[0-9]{1,9}"
-                                             : ".{1,200}?",
-              {.kind = kind});
+    for (const Text& text : kTexts) {
+      if (name == text.name) {
+        Group(text.expression, {.kind = text.kind});
         return {};
       }
     }
+    return Amount(name);
+  }
+
+  // "weights", "weights GiB", "#kv_tokens"
+  Result<void> Amount(std::string_view name) {
     const bool count = name.starts_with('#');
     name.remove_prefix(count ? 1 : 0);
     const std::size_t blank = std::min(name.find(' '), name.size());

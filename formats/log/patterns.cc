@@ -53,6 +53,39 @@ void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
   }
 }
 
+// False: a pattern has no such field.
+bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
+  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 4> kFlags = {
+      {{"adds", &Pattern::adds},
+       {"host", &Pattern::host},
+       {"titled", &Pattern::titled},
+       {"repeats", &Pattern::repeats}}};
+  for (const auto& [name, flag] : kFlags) {
+    if (field.key == name) {
+      pattern.*flag = ReadFlag(field.value);
+      return true;
+    }
+  }
+  if (field.key == "pattern") {
+    if (auto made = CompilePattern(field.value.text, pattern); !made) {
+      Refuse(field.value.mark, made.error().message, made.error().hint);
+    }
+  } else if (field.key == "kind") {
+    pattern.kind = ReadKind(field.value);
+  } else if (field.key == "rounds") {
+    pattern.rounds_down = field.value.text == "down";
+  } else if (field.key == "example") {
+    pattern.example = field.value.text;
+  } else if (field.key == "gives") {
+    for (const auto& [text, mark] : field.value.list) {
+      pattern.gives.push_back(text);
+    }
+  } else {
+    return field.key == "versions";
+  }
+  return true;
+}
+
 Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
                     const std::string& file) {
   Want(entry.value, YamlValue::Kind::kMap, "a pattern");
@@ -62,29 +95,7 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
   for (const YamlValue::Member& field : entry.value.members) {
     const bool list = field.key == "gives";
     Want(field.value, list ? YamlValue::Kind::kList : YamlValue::Kind::kText, field.key);
-    if (field.key == "pattern") {
-      if (auto made = CompilePattern(field.value.text, pattern); !made) {
-        Refuse(field.value.mark, made.error().message, made.error().hint);
-      }
-    } else if (field.key == "kind") {
-      pattern.kind = ReadKind(field.value);
-    } else if (field.key == "adds") {
-      pattern.adds = ReadFlag(field.value);
-    } else if (field.key == "host") {
-      pattern.host = ReadFlag(field.value);
-    } else if (field.key == "titled") {
-      pattern.titled = ReadFlag(field.value);
-    } else if (field.key == "repeats") {
-      pattern.repeats = ReadFlag(field.value);
-    } else if (field.key == "rounds") {
-      pattern.rounds_down = field.value.text == "down";
-    } else if (field.key == "example") {
-      pattern.example = field.value.text;
-    } else if (list) {
-      for (const auto& [text, mark] : field.value.list) {
-        pattern.gives.push_back(text);
-      }
-    } else if (field.key != "versions") {
+    if (!ReadField(field, pattern)) {
       Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
              "pattern, versions, kind, adds, rounds, host, titled, repeats, example, gives");
     }

@@ -147,54 +147,46 @@ std::vector<std::string_view> SampleTables::Split(std::string_view line) const {
   return fields;
 }
 
-bool SampleTables::TakeRow(const LogLine& line) {
-  const auto fields = Split(line.text);
-  if (fields.size() != columns_.size()) {
-    return false;
+std::optional<SampleTables::Fields> SampleTables::Read(std::string_view line) const {
+  const auto texts = Split(line);
+  if (texts.size() != columns_.size()) {
+    return std::nullopt;
   }
-  std::string_view date;
-  std::string_view time;
-  std::string_view index;
-  std::string_view id;
-  std::string_view name;
-  std::string_view pid;
-  std::optional<ReadAmount> used;
-  Row row{.line = line.number};
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const std::string_view field = fields[i];
-    switch (columns_[i]) {
-      case Column::kDate:
-        date = field;
-        break;
-      case Column::kTime:
-        time = field;
-        break;
-      case Column::kIndex:
-        index = field;
-        break;
-      case Column::kId:
-        id = field;
-        break;
-      case Column::kName:
-        name = field;
-        break;
-      case Column::kPid:
-        pid = field;
-        break;
-      case Column::kUsed:
-        used = AmountOf(field);
-        break;
-      case Column::kTotal:
-        if (const auto total = AmountOf(field)) {
-          row.total = total->value;
-        }
-        break;
-      case Column::kOther:
-        break;
+  Fields fields;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    for (const auto& [column, to] : {std::pair(Column::kDate, &fields.date),
+                                     {Column::kTime, &fields.time},
+                                     {Column::kIndex, &fields.index},
+                                     {Column::kId, &fields.id},
+                                     {Column::kName, &fields.name},
+                                     {Column::kPid, &fields.pid}}) {
+      *to = columns_[i] == column ? texts[i] : *to;
+    }
+    const auto amount = AmountOf(texts[i]);
+    if (columns_[i] == Column::kUsed && amount) {
+      fields.used = amount->value;
+      fields.precision = amount->above;
+    } else if (columns_[i] == Column::kTotal && amount) {
+      fields.total = amount->value;
     }
   }
-  row.time = (date.empty() ? GetTime(time) : TimeOf(date, time)).value_or(kNoTime);
-  if (!used || (row.time == kNoTime && !blanks_ && producer_ == "nvidia-smi")) {
+  return fields;
+}
+
+bool SampleTables::TakeRow(const LogLine& line) {
+  const auto fields = Read(line.text);
+  if (!fields || !fields->used) {
+    return false;
+  }
+  Row row{
+      .line = line.number,
+      .time = (fields->date.empty() ? GetTime(fields->time) : TimeOf(fields->date, fields->time))
+                  .value_or(kNoTime),
+      .subject = {},
+      .used = *fields->used,
+      .total = fields->total,
+      .precision = fields->precision};
+  if (row.time == kNoTime && !blanks_ && producer_ == "nvidia-smi") {
     return false;
   }
   // Rows of one call have nearly the same time.
@@ -205,13 +197,12 @@ bool SampleTables::TakeRow(const LogLine& line) {
   if (!same_time) {
     EndRound(line.number, row.time);
   }
-  row.subject.device = DeviceOf(index, id, same_time);
-  if (!pid.empty()) {
-    row.subject.process = fmt::format("{}{}{}", name, name.empty() ? "" : " ", pid);
+  row.subject.device = DeviceOf(fields->index, fields->id, same_time);
+  if (!fields->pid.empty()) {
+    row.subject.process =
+        fmt::format("{}{}{}", fields->name, fields->name.empty() ? "" : " ", fields->pid);
     last_row_[row.subject] = line.number;
   }
-  row.used = used->value;
-  row.precision = used->above;
   last_time_ = row.time;
   if (rows_.size() < kMaxRows) {
     rows_.push_back(std::move(row));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "log/log_lines.h"
@@ -48,7 +49,16 @@ class SampleTables {
   struct Subject {
     std::int32_t device = 0;
     std::string process;  // empty: the GPU
-    friend auto operator<=>(const Subject&, const Subject&) = default;
+    friend bool operator<(const Subject& a, const Subject& b) {
+      return std::tie(a.device, a.process) < std::tie(b.device, b.process);
+    }
+  };
+  // What the columns of a row say.
+  struct Fields {
+    std::string_view date, time, index, id, name, pid;
+    std::optional<std::int64_t> used;  // and by how much it may be off
+    std::int64_t precision = 0;
+    std::optional<std::int64_t> total;
   };
   struct Row {
     std::uint64_t line = 0;
@@ -60,6 +70,7 @@ class SampleTables {
   };
 
   bool TakeHeader(std::string_view line);
+  [[nodiscard]] std::optional<Fields> Read(std::string_view line) const;
   bool TakeRow(const LogLine& line);
   [[nodiscard]] std::vector<std::string_view> Split(std::string_view line) const;
   std::int32_t DeviceOf(std::string_view index, std::string_view id, bool same_time);

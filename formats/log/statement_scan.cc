@@ -34,7 +34,7 @@ StatementKind KindOf(const Pattern& pattern) {
 
 }  // namespace
 
-StatementScan::StatementScan(std::vector<const PatternTable*> tables) {
+StatementScan::StatementScan(std::span<const PatternTable* const> tables) {
   for (const PatternTable* patterns : tables) {
     Table& table = tables_.emplace_back();
     table.patterns = patterns;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct FoundFailure {
 class StatementScan {
  public:
   // The tables must outlive it; of patterns that match the same words the first one counts.
-  explicit StatementScan(std::vector<const PatternTable*> tables);
+  explicit StatementScan(std::span<const PatternTable* const> tables);
 
   // `line.text` without escape sequences.
   void Take(const LogLine& line);

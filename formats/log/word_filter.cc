@@ -41,36 +41,46 @@ std::uint32_t WordFilter::HashAt(const char* bytes) {
   return ((value << 8U) * kFactor) >> (32U - kBits);
 }
 
+namespace {
+
+using Windows = std::vector<std::pair<std::string_view, std::uint32_t>>;  // of which word
+
+// One that many words share which are not covered yet, and that few other texts have; empty when
+// all are covered. Equal windows stand together.
+std::string_view BestWindow(const Windows& windows, const std::vector<bool>& covered) {
+  std::string_view best;
+  double best_score = 0;
+  for (std::size_t at = 0; at < windows.size();) {
+    const std::string_view window = windows[at].first;
+    double words = 0;
+    for (; at < windows.size() && windows[at].first == window; ++at) {
+      words += covered[windows[at].second] ? 0 : 1;
+    }
+    const double score = words / (Frequency(window) + kSeldom);
+    if (score > best_score) {
+      best_score = score;
+      best = window;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
 WordFilter::WordFilter(std::vector<std::string> words) : words_(std::move(words)) {
-  // All windows of all words: equal ones stand together.
-  std::vector<std::pair<std::string_view, std::uint32_t>> windows;
+  Windows windows;
   std::vector<std::uint32_t> left;
   for (std::uint32_t word = 0; word < words_.size(); ++word) {
     const std::string_view text = words_[word];
     for (std::size_t at = 0; at + kWindow <= text.size(); ++at) {
       windows.emplace_back(text.substr(at, kWindow), word);
     }
-    if (text.size() >= kWindow) {
-      left.push_back(word);
-    }
+    left.push_back(word);
   }
   std::sort(windows.begin(), windows.end());
   std::vector<bool> covered(words_.size());
-  while (!left.empty()) {
-    std::string_view best;
-    double best_score = -1;
-    for (std::size_t at = 0; at < windows.size();) {
-      const std::string_view window = windows[at].first;
-      double words_with = 0;
-      for (; at < windows.size() && windows[at].first == window; ++at) {
-        words_with += covered[windows[at].second] ? 0 : 1;
-      }
-      const double score = words_with == 0 ? -1 : words_with / (Frequency(window) + kSeldom);
-      if (score > best_score) {
-        best_score = score;
-        best = window;
-      }
-    }
+  for (auto best = BestWindow(windows, covered); !best.empty();
+       best = BestWindow(windows, covered)) {
     AddPlaces(best, left);
     for (const auto& [window, word] : windows) {
       covered[word] = covered[word] || window == best;
@@ -136,13 +146,19 @@ void WordFilter::Search(std::string_view text, std::size_t from, const Take& tak
       return;
     }
   }
-  // At the last three bytes no four can be loaded: a word of four may end with them.
-  if (text.size() >= from + kWindow) {
-    for (std::uint32_t word = 0; word < words_.size(); ++word) {
-      if (words_[word].size() >= kWindow && text.substr(from).ends_with(words_[word]) &&
-          take(word, text.size() - words_[word].size())) {
-        return;
-      }
+  AtEnd(text, from, take);
+}
+
+// At the last three bytes no four can be loaded: a word of four may end with them.
+template <class Take>
+void WordFilter::AtEnd(std::string_view text, std::size_t from, const Take& take) const {
+  if (text.size() < from + kWindow) {
+    return;
+  }
+  for (std::uint32_t word = 0; word < words_.size(); ++word) {
+    if (words_[word].size() >= kWindow && text.substr(from).ends_with(words_[word]) &&
+        take(word, text.size() - words_[word].size())) {
+      return;
     }
   }
 }

@@ -42,6 +42,8 @@ class WordFilter {
   template <class Take>
   bool WordsAt(std::string_view text, std::size_t at, std::size_t from, const Take& take) const;
   template <class Take>
+  void AtEnd(std::string_view text, std::size_t from, const Take& take) const;
+  template <class Take>
   void Search(std::string_view text, std::size_t from, const Take& take) const;
 
   std::vector<std::string> words_;

@@ -170,6 +170,24 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
 
 }  // namespace
 
+OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine& line) const {
+  OomMessage message{.wording = found.pattern->host ? OomWording::kHost : OomWording::kLibrary,
+                     .kind = found.pattern->producer,
+                     .line = line.number,
+                     .time = line.time,
+                     .retry = found.pattern->kind == log::Pattern::Kind::kRetry};
+  Fill(message, found.amounts);
+  if (!message.requested_bytes && !message.free && !message.limit) {
+    message.wording = OomWording::kNoFigures;
+  }
+  for (const Statement& amount : found.amounts) {
+    if (amount.device.valid()) {
+      message.gpu = ParseNumber<int>(statements_.Text(amount.device));
+    }
+  }
+  return message;
+}
+
 bool Scan::TakeFailures(std::string_view line, const log::LogLine& at, bool telling) {
   constexpr std::uint64_t kNear = 24;  // lines from a failure to its details
   const std::string_view tag = GetTag(line);
@@ -190,22 +208,9 @@ bool Scan::TakeFailures(std::string_view line, const log::LogLine& at, bool tell
       }
       continue;
     }
-    OomMessage message{.wording = found.pattern->host ? OomWording::kHost : OomWording::kLibrary,
-                       .kind = found.pattern->producer,
-                       .line = at.number,
-                       .time = at.time};
-    Fill(message, found.amounts);
-    if (!message.requested_bytes && !message.free && !message.limit) {
-      message.wording = OomWording::kNoFigures;
-    }
+    OomMessage message = MakeMessage(found, at);
     message.rank = GetRank(tag, line.substr(0, found.begin));
     message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
-    for (const Statement& amount : found.amounts) {
-      if (amount.device.valid()) {
-        message.gpu = ParseNumber<int>(statements_.Text(amount.device));
-      }
-    }
-    message.retry = found.pattern->kind == log::Pattern::Kind::kRetry;
     if (message.retry) {
       TakeRetry(std::move(message), GetProcess(tag));
     } else {

@@ -21,8 +21,8 @@ class Scan final : public log::LogSink {
   // `patterns`: besides the built-in ones; null for none. They must outlive it.
   explicit Scan(const log::PatternTable* patterns = nullptr);
   [[nodiscard]] bool WantsNext() const override;
-  // `line` with the escape sequences that colour it.
-  void Take(const log::LogLine& line) override;
+  // The line with the escape sequences that colour it.
+  void Take(const log::LogLine& at) override;
   OomLog Finish();
 
  private:
@@ -50,6 +50,8 @@ class Scan final : public log::LogSink {
   // What the table of patterns says of failures; true when it said anything. `telling`: those that
   // give figures, or that are none after all; else those of which other words may say more.
   bool TakeFailures(std::string_view line, const log::LogLine& at, bool telling);
+  [[nodiscard]] OomMessage MakeMessage(const log::FoundFailure& found,
+                                       const log::LogLine& line) const;
   // False: the message adds nothing to earlier ones.
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);

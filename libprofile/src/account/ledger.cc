@@ -1,7 +1,6 @@
 #include "memtool/profile/account/ledger.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -13,42 +12,41 @@ namespace {
 
 // What one process held, by amount.
 struct Held {
-  std::array<std::optional<LedgerPart>, 256> by_amount{};  // an amount is a byte
+  std::map<std::uint8_t, LedgerPart> by_amount;
   std::uint32_t run = 0;
   std::string_view producer;
   std::int32_t rank = -1;
 
   void Take(const Statement& statement, std::string_view from) {
     if (statement.run != run) {
-      by_amount.fill(std::nullopt);
+      by_amount.clear();
       run = statement.run;
     }
     producer = from;
     rank = statement.rank >= 0 ? statement.rank : rank;
-    std::optional<LedgerPart>& part = by_amount[statement.amount];
+    const auto [at, added] = by_amount.try_emplace(statement.amount);
     const std::int64_t precision = std::max(statement.below, statement.above);
-    const bool adds = statement.adds && part;
-    part = LedgerPart{.title = statement.what().title,
-                      .name = statement.what().name,
-                      .bytes = adds ? SaturatingAdd(part->bytes, statement.value) : statement.value,
-                      .precision = adds ? SaturatingAdd(part->precision, precision) : precision,
-                      .line = statement.line};
+    const LedgerPart before = at->second;
+    const bool adds = statement.adds && !added;
+    at->second =
+        LedgerPart{.title = statement.what().title,
+                   .name = statement.what().name,
+                   .bytes = adds ? SaturatingAdd(before.bytes, statement.value) : statement.value,
+                   .precision = adds ? SaturatingAdd(before.precision, precision) : precision,
+                   .line = statement.line};
   }
 
   [[nodiscard]] Ledger Make(std::string_view process) const {
     Ledger ledger{.producer = std::string(producer), .process = std::string(process)};
-    for (std::size_t i = 0; i < AmountKinds().size(); ++i) {
-      const AmountKind& kind = AmountKinds()[i];
-      if (!by_amount[i]) {
-        continue;
-      }
-      if (kind.role == AmountRole::kPart && by_amount[i]->bytes > 0) {
-        ledger.parts.push_back(*by_amount[i]);
+    for (const auto& [amount, part] : by_amount) {
+      const AmountKind& kind = AmountKinds()[amount];
+      if (kind.role == AmountRole::kPart && part.bytes > 0) {
+        ledger.parts.push_back(part);
       }
       for (const auto& [name, to] : {std::pair("total", &ledger.total),
                                      {"requested", &ledger.requested},
                                      {"host_free", &ledger.host_free}}) {
-        *to = kind.name == name ? by_amount[i] : *to;
+        *to = kind.name == name ? std::optional(part) : *to;
       }
     }
     // Weights and what is outside are the two parts, or their sum.
@@ -73,25 +71,35 @@ std::int64_t Ledger::sum() const {
   return sum;
 }
 
-std::optional<Ledger> LedgerBefore(std::span<const Statement> statements,
-                                   const StringTable& strings, std::uint64_t line,
-                                   const LedgerOwner& owner) {
-  std::map<std::pair<std::string_view, std::int32_t>, Held> places;
+namespace {
+
+using ProcessOfRank = std::pair<std::string_view, std::int32_t>;
+
+std::map<ProcessOfRank, Held> HeldBefore(std::span<const Statement> statements,
+                                         const StringTable& strings, std::uint64_t line) {
+  std::map<ProcessOfRank, Held> places;
   for (const Statement& statement : statements) {
     if (statement.line > line) {
       break;
     }
     const bool host_part = statement.host && statement.what().role == AmountRole::kPart;
-    if (statement.kind != StatementKind::kMeasured || host_part) {
-      continue;
+    if (statement.kind == StatementKind::kMeasured && !host_part) {
+      const std::string_view process =
+          statement.process.valid() ? strings[statement.process] : std::string_view();
+      places[{process, statement.rank}].Take(statement, strings[statement.producer]);
     }
-    const std::string_view process =
-        statement.process.valid() ? strings[statement.process] : std::string_view();
-    places[{process, statement.rank}].Take(statement, strings[statement.producer]);
   }
+  return places;
+}
+
+}  // namespace
+
+std::optional<Ledger> LedgerBefore(std::span<const Statement> statements,
+                                   const StringTable& strings, std::uint64_t line,
+                                   const LedgerOwner& owner) {
   std::optional<Ledger> best;
   int best_fit = -1;
-  for (const auto& [place, held] : places) {
+  for (const auto& [place, held] : HeldBefore(statements, strings, line)) {
     Ledger ledger = held.Make(place.first);
     if (ledger.parts.empty()) {
       continue;

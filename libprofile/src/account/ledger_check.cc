@@ -121,6 +121,73 @@ std::optional<LedgerCheck> Apply(const Rule& rule, const Statement& statement,
                      .precision = SaturatingAdd(sum.precision, statement.above)};
 }
 
+class Checker {
+ public:
+  explicit Checker(const Recording& recording) : recording_(recording) {
+    for (const Statement& statement : recording.statements) {
+      if (statement.what().role != AmountRole::kCount && !statement.adds) {
+        amounts_[PlaceOf(statement)].Take(statement);
+      }
+    }
+  }
+
+  // What follows from other amounts of the run.
+  void Follow(const Statement& statement) {
+    const Place place = PlaceOf(statement);
+    for (const Rule& rule : kRules) {
+      if (rule.producer != recording_.Text(statement.producer) ||
+          rule.said != statement.what().name || statement.kind == StatementKind::kPlan) {
+        continue;
+      }
+      auto check = Apply(rule, statement, amounts_[place]);
+      if (!check) {
+        continue;
+      }
+      // Said again: the last one, which is the most exact.
+      const auto [at, added] = of_rule_.try_emplace({place, rule.said}, checks_.size());
+      if (added) {
+        checks_.push_back(*std::move(check));
+      } else {
+        checks_[at->second] = *std::move(check);
+      }
+    }
+  }
+
+  // The sum of the lines since the sum before.
+  void AddUp(const Statement& statement) {
+    if (statement.what().role != AmountRole::kPart) {
+      return;
+    }
+    Amounts::Figure& sum = since_[{PlaceOf(statement), statement.amount}];
+    if (statement.kind == StatementKind::kMeasured && statement.adds) {
+      sum.bytes = SaturatingAdd(sum.bytes, statement.value);
+      sum.precision = SaturatingAdd(sum.precision, statement.above);
+    } else if (statement.kind == StatementKind::kSum && sum.bytes > 0) {
+      checks_.push_back({.line = statement.line,
+                         .producer = std::string(recording_.Text(statement.producer)),
+                         .amount = statement.amount,
+                         .formula = "the lines above",
+                         .said = statement.value,
+                         .computed = sum.bytes,
+                         .precision = SaturatingAdd(sum.precision, statement.above)});
+      sum = {};
+    }
+  }
+
+  std::vector<LedgerCheck> Take() && {
+    std::stable_sort(checks_.begin(), checks_.end(),
+                     [](const LedgerCheck& a, const LedgerCheck& b) { return a.line < b.line; });
+    return std::move(checks_);
+  }
+
+ private:
+  const Recording& recording_;
+  std::map<Place, Amounts> amounts_;
+  std::vector<LedgerCheck> checks_;
+  std::map<std::pair<Place, std::uint8_t>, Amounts::Figure> since_;  // the last sum
+  std::map<std::pair<Place, std::string_view>, std::size_t> of_rule_;
+};
+
 }  // namespace
 
 bool LedgerCheck::holds() const {
@@ -128,54 +195,12 @@ bool LedgerCheck::holds() const {
 }
 
 std::vector<LedgerCheck> CheckLedger(const Recording& recording) {
-  std::map<Place, Amounts> amounts;
+  Checker checker(recording);
   for (const Statement& statement : recording.statements) {
-    if (statement.what().role != AmountRole::kCount && !statement.adds) {
-      amounts[PlaceOf(statement)].Take(statement);
-    }
+    checker.Follow(statement);
+    checker.AddUp(statement);
   }
-  std::vector<LedgerCheck> checks;
-  std::map<std::pair<Place, std::uint8_t>, Amounts::Figure> since;  // the last sum
-  std::map<std::pair<Place, std::string_view>, std::size_t> of_rule;
-  for (const Statement& statement : recording.statements) {
-    const Place place = PlaceOf(statement);
-    const std::string_view producer = recording.Text(statement.producer);
-    for (const Rule& rule : kRules) {
-      if (rule.producer != producer || rule.said != statement.what().name ||
-          statement.kind == StatementKind::kPlan) {
-        continue;
-      }
-      if (auto check = Apply(rule, statement, amounts[place])) {
-        // Said again: the last one, which is the most exact.
-        const auto [at, added] = of_rule.try_emplace({place, rule.said}, checks.size());
-        if (added) {
-          checks.push_back(*std::move(check));
-        } else {
-          checks[at->second] = *std::move(check);
-        }
-      }
-    }
-    Amounts::Figure& sum = since[{place, statement.amount}];
-    if (statement.what().role != AmountRole::kPart) {
-      continue;
-    }
-    if (statement.kind == StatementKind::kMeasured && statement.adds) {
-      sum.bytes = SaturatingAdd(sum.bytes, statement.value);
-      sum.precision = SaturatingAdd(sum.precision, statement.above);
-    } else if (statement.kind == StatementKind::kSum && sum.bytes > 0) {
-      checks.push_back({.line = statement.line,
-                        .producer = std::string(producer),
-                        .amount = statement.amount,
-                        .formula = "the lines above",
-                        .said = statement.value,
-                        .computed = sum.bytes,
-                        .precision = SaturatingAdd(sum.precision, statement.above)});
-      sum = {};
-    }
-  }
-  std::sort(checks.begin(), checks.end(),
-            [](const LedgerCheck& a, const LedgerCheck& b) { return a.line < b.line; });
-  return checks;
+  return std::move(checker).Take();
 }
 
 }  // namespace memtool

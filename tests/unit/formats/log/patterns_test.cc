@@ -18,7 +18,8 @@ constexpr std::int64_t kMiB = 1048576;
 
 // What a table says of one line, as "amount=value …".
 std::string Read(const PatternTable& table, std::string_view line) {
-  StatementScan scan({&table});
+  const PatternTable* const tables[] = {&table};
+  StatementScan scan(tables);
   scan.Take({.text = line, .number = 1});
   const Statements found = scan.Finish();
   std::string text;
