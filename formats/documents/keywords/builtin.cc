@@ -272,8 +272,12 @@ keywords:
   Outside the framework: ["/outside the framework$/"]
 )";
 
-constexpr std::array<BuiltinKeywords, 6> kBuiltins{
-    {{"mxnet", kMxnet}, {"pytorch", kPytorch}, {"jax", kJax}, {"xla", kXla}, {"driver", kDriver}, {"log", kLog}}};
+constexpr std::array<BuiltinKeywords, 6> kBuiltins{{{"mxnet", kMxnet},
+                                                    {"pytorch", kPytorch},
+                                                    {"jax", kJax},
+                                                    {"xla", kXla},
+                                                    {"driver", kDriver},
+                                                    {"log", kLog}}};
 
 }  // namespace
 
@@ -287,8 +291,9 @@ Result<BuiltinKeywords> FindBuiltin(std::string_view name) {
   const auto* it = std::find_if(kBuiltins.begin(), kBuiltins.end(),
                                 [wanted](const auto& each) { return each.name == wanted; });
   if (it == kBuiltins.end()) {
-    return Fail(ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
-                "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla, builtin:driver or builtin:log");
+    return Fail(
+        ErrorCode::kUsage, fmt::format("no built-in dictionary '{}'", wanted),
+        "builtin:mxnet, builtin:pytorch, builtin:jax, builtin:xla, builtin:driver or builtin:log");
   }
   return *it;
 }
