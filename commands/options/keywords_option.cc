@@ -47,7 +47,8 @@ std::string_view BuiltinFor(const Metadata& metadata) {
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", ToValue(&name_, KeywordFiles())->value_name("FILE"),
       "categories and their words: a YAML or JSON file, or builtin:mxnet, builtin:pytorch, "
-      "builtin:jax, builtin:xla, builtin:driver, builtin:log (default: the built-in one for the input's "
+      "builtin:jax, builtin:xla, builtin:driver, builtin:log (default: the built-in one for the "
+      "input's "
       "framework)");
 }
 
