@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "log/word_filter.h"
 #include "memtool/profile/base/numbers.h"
 
 namespace memtool::formats::log {
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::string_view kNumber = R"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?)";
 constexpr std::string_view kUnit = R"([KMGT]i?B?|[Bb]ytes?|B)";
-constexpr std::size_t kShortestAnchor = 4;
+constexpr std::size_t kShortestAnchor = WordFilter::kWindow;
 
 bool IsWord(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -66,7 +67,7 @@ class Compiler {
       }
     }
     if (pattern_.anchor.size() < kShortestAnchor) {
-      return Wrong("no fixed text of four characters in one piece");
+      return Wrong("no fixed text of five characters in one piece");
     }
     return {};
   }

@@ -9,7 +9,7 @@
 namespace memtool::formats::log {
 
 // Fills expression, captures and anchor of `pattern`. Errors: kMalformed for an unknown
-// placeholder, one that does not end, or a text without four fixed characters in one piece.
+// placeholder, one that does not end, or a text without five fixed characters in one piece.
 Result<void> CompilePattern(std::string_view text, Pattern& pattern);
 
 // A number as logs write it, with a sign and commas, in `unit` bytes: the amount and how far

@@ -11,7 +11,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::size_t kBytes = 3;  // that are looked up
+constexpr std::size_t kBytes = 4;  // that are looked up
 constexpr double kSeldom = 1e-6;   // a frequency below which no choice is better
 
 // How often logs have a byte, roughly.
@@ -38,7 +38,7 @@ std::uint32_t WordFilter::HashAt(const char* bytes) {
   std::uint32_t value = 0;
   std::memcpy(&value, bytes, sizeof value);
   constexpr std::uint32_t kFactor = 2'654'435'769U;  // 2^32 / the golden ratio
-  return ((value << 8U) * kFactor) >> (32U - kBits);
+  return (value * kFactor) >> (32U - kBits);
 }
 
 namespace {
@@ -97,11 +97,9 @@ void WordFilter::AddPlaces(std::string_view window, std::vector<std::uint32_t>& 
     if (at == std::string::npos) {
       return false;
     }
-    // Whichever of two neighbouring places is looked at.
+    // Whichever of two neighbouring places is looked at. A window is one byte longer than they are.
     for (const std::size_t offset : {at, at + 1}) {
-      std::array<char, kBytes + 1> bytes{};
-      std::memcpy(bytes.data(), words_[word].data() + offset, kBytes);
-      const std::uint32_t hash = HashAt(bytes.data());
+      const std::uint32_t hash = HashAt(words_[word].data() + offset);
       places_.push_back({hash, word, offset});
       bits_[hash >> 6U] |= std::uint64_t{1} << (hash & 63U);
     }
@@ -130,7 +128,7 @@ void WordFilter::Search(std::string_view text, std::size_t from, const Take& tak
   constexpr std::size_t kAtOnce = 16;  // places, two bytes apart
   const char* const data = text.data();
   std::size_t at = from;
-  for (; at + 2 * kAtOnce + kBytes < text.size(); at += 2 * kAtOnce) {
+  for (; at + 2 * kAtOnce + kBytes <= text.size(); at += 2 * kAtOnce) {
     bool any = false;
     for (std::size_t i = 0; i < kAtOnce; ++i) {
       any |= MayHold(HashAt(data + at + 2 * i));
@@ -141,23 +139,8 @@ void WordFilter::Search(std::string_view text, std::size_t from, const Take& tak
       }
     }
   }
-  for (; at + kBytes < text.size(); ++at) {
+  for (; at + kBytes <= text.size(); ++at) {
     if (MayHold(HashAt(data + at)) && WordsAt(text, at, from, take)) {
-      return;
-    }
-  }
-  AtEnd(text, from, take);
-}
-
-// At the last three bytes no four can be loaded: a word of four may end with them.
-template <class Take>
-void WordFilter::AtEnd(std::string_view text, std::size_t from, const Take& take) const {
-  if (text.size() < from + kWindow) {
-    return;
-  }
-  for (std::uint32_t word = 0; word < words_.size(); ++word) {
-    if (words_[word].size() >= kWindow && text.substr(from).ends_with(words_[word]) &&
-        take(word, text.size() - words_[word].size())) {
       return;
     }
   }

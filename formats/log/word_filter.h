@@ -1,4 +1,4 @@
-// Finds many words in text, faster than an automaton that waits for each byte: three bytes at every
+// Finds many words in text, faster than an automaton that waits for each byte: four bytes at every
 // other place are looked up in a table of bits, which a processor does for many places at once.
 // Which bytes of a word are looked up is chosen so that many words share them and few other texts
 // have them.
@@ -16,7 +16,7 @@ namespace memtool::formats::log {
 class WordFilter {
  public:
   // A word is found by this many of its bytes; shorter ones are left out.
-  static constexpr std::size_t kWindow = 4;
+  static constexpr std::size_t kWindow = 5;
 
   explicit WordFilter(std::vector<std::string> words);
 
@@ -27,9 +27,9 @@ class WordFilter {
   void FindAll(std::string_view text, std::vector<std::uint32_t>& found) const;
 
  private:
-  static constexpr unsigned kBits = 15;
+  static constexpr unsigned kBits = 16;
   struct Place {
-    std::uint32_t hash = 0;  // of three bytes
+    std::uint32_t hash = 0;  // of four bytes
     std::uint32_t word = 0;  // in which they stand
     std::size_t offset = 0;  // at this place
   };
@@ -41,8 +41,6 @@ class WordFilter {
   // Calls `take(word, begin)` for each word that has its bytes at `at`; true when it returned true.
   template <class Take>
   bool WordsAt(std::string_view text, std::size_t at, std::size_t from, const Take& take) const;
-  template <class Take>
-  void AtEnd(std::string_view text, std::size_t from, const Take& take) const;
   template <class Take>
   void Search(std::string_view text, std::size_t from, const Take& take) const;
 

@@ -17,7 +17,7 @@
 namespace memtool::formats::oom_text {
 
 // A heading of a table, or a warning of the compiler, has one of these.
-inline constexpr std::array<std::string_view, 12> kTableWords = {"BufferAssignment stats:",
+inline constexpr std::array<std::string_view, 13> kTableWords = {"BufferAssignment stats:",
                                                                  "Peak buffers:",
                                                                  "Total ",
                                                                  "Program ",
@@ -28,7 +28,8 @@ inline constexpr std::array<std::string_view, 12> kTableWords = {"BufferAssignme
                                                                  "Persistent allocations include",
                                                                  "BFCAllocator dump for",
                                                                  "Bin (",
-                                                                 "hbm "};
+                                                                 "hbm usage",
+                                                                 "hbm requirement"};
 
 class Tables {
  public:

@@ -67,7 +67,7 @@ TEST(Patterns, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_EQ(refused("arena holds {weights"), "t.yaml:3:14: a placeholder that does not end");
   EXPECT_EQ(refused("arena holds {weights furlong}"), "t.yaml:3:14: no unit is called 'furlong'");
   EXPECT_EQ(refused("has {weights} of {total}"),
-            "t.yaml:3:14: no fixed text of four characters in one piece");
+            "t.yaml:3:14: no fixed text of five characters in one piece");
   EXPECT_EQ(refused("arena holds {#weights}"), "t.yaml:3:14: no amount is called {weights}");
 }
 

@@ -22,7 +22,7 @@ std::size_t Slow(const std::vector<std::string>& words, std::string_view text, s
 }
 
 TEST(WordFilter, FindsWhatASlowSearchFinds) {
-  const std::vector<std::string> words = {"emory", "MA (x", "abab", "buffer size", "baba", "xyz"};
+  const std::vector<std::string> words = {"emory", "MA (x", "ababa", "buffer size", "babab", "xyz"};
   const WordFilter filter(words);
   std::mt19937 random(20261127);
   for (int round = 0; round < 20'000; ++round) {
@@ -53,11 +53,11 @@ TEST(WordFilter, FindsWhatASlowSearchFinds) {
 }
 
 TEST(WordFilter, WordsAtEitherEnd) {
-  const WordFilter filter({"abcd", "wxyz"});
-  EXPECT_EQ(filter.Find("abcd", 0), 0U);
-  EXPECT_EQ(filter.Find(std::string(100, '-') + "wxyz", 0), 100U);
-  EXPECT_EQ(filter.Find("abcd", 1), std::string_view::npos);
-  EXPECT_EQ(filter.Find("abc", 0), std::string_view::npos);
+  const WordFilter filter({"abcde", "vwxyz"});
+  EXPECT_EQ(filter.Find("abcde", 0), 0U);
+  EXPECT_EQ(filter.Find(std::string(100, '-') + "vwxyz", 0), 100U);
+  EXPECT_EQ(filter.Find("abcde", 1), std::string_view::npos);
+  EXPECT_EQ(filter.Find("abcd", 0), std::string_view::npos);
   EXPECT_EQ(filter.Find("", 0), std::string_view::npos);
 }
 
