@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <future>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 
 #include "memtool/formats/digest.h"
 #include "memtool/formats/open.h"
+#include "memtool/profile/model/recording_builder.h"
 #include "ranks/names/rank_names.h"
 #include "session/progress.h"
 #include "session/start_work.h"
@@ -42,6 +44,58 @@ ReadFile Problem(DigestedFile file, const Error& error) {
       .unknown = error.code == ErrorCode::kUnknownFormat || error.code == ErrorCode::kUnsupported};
 }
 
+// "rank 3", "Worker_TP3 rank 3" → "3"; empty for a trace that is not called after a rank.
+std::string RankOf(const Trace& trace) {
+  constexpr std::string_view kRank = "rank ";
+  const std::size_t at = trace.name.rfind(kRank);
+  return at == std::string::npos ? std::string() : trace.name.substr(at + kRank.size());
+}
+
+// One of the ranks that printed into one log.
+Result<Recording> OneRank(const Recording& log, const Trace& trace) {
+  const History& all = *log.history;
+  History own{.domains = all.domains, .streams = all.streams, .clock = all.clock};
+  own.traces.push_back(trace);
+  own.traces.back().first_event = 0;
+  const auto first = static_cast<std::ptrdiff_t>(trace.first_event);
+  const auto end = first + static_cast<std::ptrdiff_t>(trace.event_count);
+  own.events.insert(own.events.end(), all.events.begin() + first, all.events.begin() + end);
+  if (!all.labels.empty()) {
+    own.labels.assign(all.labels.begin() + first, all.labels.begin() + end);
+  }
+  std::copy_if(all.marks.begin(), all.marks.end(), std::back_inserter(own.marks),
+               [&trace](const Mark& mark) { return mark.device == trace.device; });
+  RecordingBuilder builder(log);
+  builder.metadata().origin.rank = RankOf(trace);
+  builder.SetHistory(std::move(own));
+  return std::move(builder).Finish();
+}
+
+// A log of several ranks is a digest for each of them; of anything else there is none.
+std::vector<Digest> DigestsByRank(const Recording& log, const DigestedFile& file) {
+  std::vector<Digest> digests;
+  if (log.metadata.origin.kind != RecordingKind::kLog || !log.history) {
+    return digests;
+  }
+  const auto& traces = log.history->traces;
+  const auto ranked = std::count_if(traces.begin(), traces.end(),
+                                    [](const Trace& trace) { return !RankOf(trace).empty(); });
+  for (const Trace& trace : traces) {
+    if (ranked < 2 || RankOf(trace).empty()) {
+      continue;
+    }
+    auto one = OneRank(log, trace);
+    // Not the file's hash: there is more than this rank in the file.
+    auto digest = one ? MakeDigest(std::make_shared<const Recording>(*std::move(one)),
+                                   {.path = file.path, .hash = {}, .bytes = file.bytes})
+                      : tl::unexpected(one.error());
+    if (digest) {
+      digests.push_back(*std::move(digest));
+    }
+  }
+  return digests;
+}
+
 ReadFile GetDigests(Result<formats::Document> document, DigestedFile file) {
   if (!document) {
     return Problem(std::move(file), document.error());
@@ -49,8 +103,11 @@ ReadFile GetDigests(Result<formats::Document> document, DigestedFile file) {
   if (document->kind() == formats::DocumentKind::kDigests) {
     return {.digests = (*std::move(document)).digests()};
   }
-  auto digest =
-      MakeDigest(std::make_shared<const Recording>((*std::move(document)).recording()), file);
+  const auto recording = std::make_shared<const Recording>((*std::move(document)).recording());
+  if (auto ranks = DigestsByRank(*recording, file); !ranks.empty()) {
+    return {.digests = std::move(ranks)};
+  }
+  auto digest = MakeDigest(recording, file);
   return digest ? ReadFile{.digests = {*std::move(digest)}}
                 : Problem(std::move(file), digest.error());
 }

@@ -38,9 +38,12 @@ struct Held {
 
   [[nodiscard]] Ledger Make(std::string_view process) const {
     Ledger ledger{.producer = std::string(producer), .process = std::string(process)};
+    const bool has_parts = std::any_of(by_amount.begin(), by_amount.end(), [](const auto& each) {
+      return AmountKinds()[each.first].role == AmountRole::kPart && each.second.bytes > 0;
+    });
     for (const auto& [amount, part] : by_amount) {
       const AmountKind& kind = AmountKinds()[amount];
-      if (kind.role == AmountRole::kPart && part.bytes > 0) {
+      if (part.bytes > 0 && kind.role == (has_parts ? AmountRole::kPart : AmountRole::kLevel)) {
         ledger.parts.push_back(part);
       }
       for (const auto& [name, to] : {std::pair("total", &ledger.total),

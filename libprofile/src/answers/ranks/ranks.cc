@@ -391,12 +391,15 @@ Result<RanksAnswer> RanksMaker::Make(const RanksQuery& query) && {
   }
   auto& held = state.held;
   std::sort(held.begin(), held.end(), [](const State::Held& a, const State::Held& b) {
-    return a.digest.path != b.digest.path ? NaturalLess(a.digest.path, b.digest.path)
-                                          : a.digest.hash < b.digest.hash;
+    // A log of several ranks is a digest for each of them.
+    return a.digest.path != b.digest.path
+               ? NaturalLess(a.digest.path, b.digest.path)
+               : std::tie(a.digest.hash, a.digest.rank) < std::tie(b.digest.hash, b.digest.rank);
   });
   // The same input twice is one: what was done again, or by two workers.
   const auto same = [](const State::Held& a, const State::Held& b) {
-    return a.digest.path == b.digest.path && a.digest.hash == b.digest.hash;
+    return a.digest.path == b.digest.path && a.digest.hash == b.digest.hash &&
+           a.digest.rank == b.digest.rank;
   };
   held.erase(std::unique(held.begin(), held.end(), same), held.end());
   std::vector<Digest> digests;

@@ -22,9 +22,11 @@ struct LedgerPart {
 };
 
 struct Ledger {
-  std::string producer;                 // of the last part
-  std::string process;                  // may be empty
-  std::vector<LedgerPart> parts;        // that were measured, in the order of AmountKinds()
+  std::string producer;  // of the last part
+  std::string process;   // may be empty
+  // What was measured, in the order of AmountKinds(); of a log without parts the levels: what was
+  // allocated, reserved.
+  std::vector<LedgerPart> parts;
   std::optional<LedgerPart> total;      // of the device
   std::optional<LedgerPart> requested;  // what the program may take
   std::optional<LedgerPart> host_free;  // memory of the host that was available
