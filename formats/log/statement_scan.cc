@@ -1,6 +1,7 @@
 #include "log/statement_scan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -79,33 +80,48 @@ bool StatementScan::TakeMatches(const Pattern& pattern, const re2::RE2& regexp,
     const auto begin = static_cast<std::size_t>(groups_[0].data() - text.data());
     const std::size_t end = begin + std::max<std::size_t>(groups_[0].size(), 1);
     from = end;
-    const bool overlaps = std::any_of(taken_.begin(), taken_.end(), [=](const Match& match) {
-      return begin < match.end && match.begin < end;
-    });
-    if (!overlaps) {
-      taken_.push_back({begin, end});
+    if (begin >= line.until) {
+      break;  // of the next piece of the line
+    }
+    if (Claim(begin, end)) {
       failure_ = pattern.kind >= Pattern::Kind::kFailure;
       if (failure_) {
         failures_.push_back({.pattern = &pattern, .begin = begin, .end = end, .amounts = {}});
       }
-      Read(pattern, line, line.text.substr(0, begin));
+      Read(pattern, line, begin);
     }
   }
   return any;
 }
 
-void StatementScan::Read(const Pattern& pattern, const LogLine& line, std::string_view before) {
+// Takes the bytes from `begin` to `end` for one match; false when some belong to another.
+bool StatementScan::Claim(std::size_t begin, std::size_t end) {
+  const auto behind = taken_.lower_bound(begin);
+  if ((behind != taken_.end() && behind->first < end) ||
+      (behind != taken_.begin() && std::prev(behind)->second > begin)) {
+    return false;
+  }
+  taken_.emplace_hint(behind, begin, end);
+  return true;
+}
+
+void StatementScan::Read(const Pattern& pattern, const LogLine& line, std::size_t begin) {
   if (pattern.kind == Pattern::Kind::kIgnore) {
     return;
   }
-  const std::string_view process = GetNamedProcess(before);
+  // The process stands at the beginning of a line, a rank just before its words.
+  constexpr std::size_t kReach = 200;
+  const std::string_view first = line.text.substr(0, std::min(begin, kReach));
+  const std::string_view before =
+      line.text.substr(begin - std::min(begin, kReach), std::min(begin, kReach));
+  const std::string_view process = GetNamedProcess(first);
   if (pattern.kind == Pattern::Kind::kStart) {
     ++statements_.starts;
     // Another number of the same process says itself that it began anew.
     run_ += process.empty() ? 1 : 0;
     return;
   }
-  const auto rank = GetRank(GetTag(line.text), before);
+  const auto rank = GetRank(GetTag(first), before);
   ReadGroups(pattern, {.line = line.number,
                        .time = line.time.value_or(kNoTime),
                        .producer = Intern(pattern.producer),

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -45,12 +46,10 @@ class StatementScan {
     const PatternTable* patterns = nullptr;
     std::vector<std::unique_ptr<const re2::RE2>> regexps;  // null until a line needs it
   };
-  struct Match {
-    std::size_t begin = 0, end = 0;  // in the line
-  };
 
   bool TakeMatches(const Pattern& pattern, const re2::RE2& regexp, const LogLine& line);
-  void Read(const Pattern& pattern, const LogLine& line, std::string_view before);
+  bool Claim(std::size_t begin, std::size_t end);
+  void Read(const Pattern& pattern, const LogLine& line, std::size_t begin);
   void ReadGroups(const Pattern& pattern, Statement statement);
   void Add(const Statement& statement);
   void TakeUnread(const LogLine& line);
@@ -58,10 +57,10 @@ class StatementScan {
 
   std::vector<Table> tables_;
   std::vector<std::uint32_t> chosen_;
-  std::vector<re2::StringPiece> groups_;  // of the match that is read
-  std::vector<Match> taken_;              // of the line
-  std::vector<FoundFailure> failures_;    // of the line
-  bool failure_ = false;                  // the match that is read is one
+  std::vector<re2::StringPiece> groups_;      // of the match that is read
+  std::map<std::size_t, std::size_t> taken_;  // of the line: where matches begin and end
+  std::vector<FoundFailure> failures_;        // of the line
+  bool failure_ = false;                      // the match that is read is one
   std::uint32_t run_ = 0;
   SampleTables samples_;
   Statements statements_;

@@ -117,7 +117,8 @@ void Scan::Take(const log::LogLine& at) {
   }
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
-  statements_.Take({.text = seen, .number = number, .previous = at.previous, .time = at.time});
+  statements_.Take(
+      {.text = seen, .number = number, .until = until, .previous = at.previous, .time = at.time});
   const bool known = TakeFailures(seen, at, true);
   const std::uint64_t before = log_.found + open_.size() + log_.retries;
   if (!known && MessageWords().Find(seen, 0) != std::string_view::npos) {
@@ -209,7 +210,9 @@ bool Scan::TakeFailures(std::string_view line, const log::LogLine& at, bool tell
       continue;
     }
     OomMessage message = MakeMessage(found, at);
-    message.rank = GetRank(tag, line.substr(0, found.begin));
+    constexpr std::size_t kBefore = 200;
+    const std::size_t reach = std::min(found.begin, kBefore);
+    message.rank = GetRank(tag, line.substr(found.begin - reach, reach));
     message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
     if (message.retry) {
       TakeRetry(std::move(message), GetProcess(tag));

@@ -131,6 +131,15 @@ def oom_text(n):
                f"capacity; 14.{i % 90 + 10} GiB already allocated; 11.75 MiB free; 14.56 GiB reserved in total by PyTorch)\n").encode()
 
 
+def log(n):
+    """Buffers that add up, amounts that are replaced, levels by stage: of n lines each."""
+    for i in range(n):
+        yield (f"load_tensors: CUDA{i % 8} model buffer size = {i % 900 + 1}.00 MiB\n"
+               f"INFO 08-21 10:29:12 x] Available KV cache memory: {i % 70 + 1}.25 GiB\n"
+               f"[Rank {i % 200}] (after {i} iterations) memory (MB) | allocated: {i % 900}.00 | max allocated: 900.00 | "
+               f"reserved: 900.00 | max reserved: 900.00\n").encode()
+
+
 def bfc_dump(n):
     head = b"2020-10-12 23:45:51.958146: I tensorflow/core/common_runtime/bfc_allocator.cc:"
     yield head.replace(b": I", b": W") + (b"419] Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB "
@@ -193,6 +202,7 @@ MAKERS = {
     "torch_timeline": (".json", torch_timeline),
     "xplane": (".xplane.pb", xplane),
     "trace-json": (".trace.json", trace_json),
+    "log": (".log", log),
     "oom-text": (".log", oom_text),
     "bfc-dump": (".log", bfc_dump),
     "nsys": (".sqlite", nsys),

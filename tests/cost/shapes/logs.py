@@ -120,6 +120,44 @@ def oom_one_number(n, hostile):
     return b"RuntimeError: CUDA out of memory. Tried to allocate " + digits + b".00 MiB (GPU 0; 15.78 GiB total capacity)\n"
 
 
+@shape(".log", "top", 20_000)
+def log_buffers_replaced(n, hostile):
+    """Amounts that replace others behind buffers that add up, of the same device or before them."""
+    buffers = [b"load_tensors: CUDA0 model buffer size = 1.00 MiB\n"] * n
+    replaced = [b"x] Available KV cache memory: %d.50 GiB\n" % (i % 70 + 1) for i in range(n)]
+    return b"".join(buffers + replaced if hostile else [line for pair in zip(replaced, buffers) for line in pair])
+
+
+@shape(".log", "info", 20_000)
+def log_processes(n, hostile):
+    """Lines of n processes, or of two."""
+    return b"".join(b"(Worker_TP%d pid=%d) x] Available KV cache memory: %d.50 GiB\n" % (
+        (i if hostile else i % 2) % 200, i if hostile else i % 2, i % 70 + 1) for i in range(n))
+
+
+@shape(".log", "leaks", 20_000)
+def log_stages(n, hostile):
+    """Levels that fall back to the first of n stages, or by one of them."""
+    def line(i, level):
+        return b"[Rank 0] (stage %d) memory (MB) | allocated: %d.00 | max allocated: 1.00 | reserved: 1.00 | max reserved: 1.00\n" % (i, level)
+    levels = [*range(1, n // 2), *([1, n // 2] * (n // 4))] if hostile else [i % 100 for i in range(n)]
+    return b"".join(line(i, level) for i, level in enumerate(levels))
+
+
+@shape(".log", "oom", 20_000)
+def log_one_line(n, hostile):
+    """Amounts on one line, or on one each."""
+    return (b" " if hostile else b"\n").join([b"x] Available KV cache memory: 1.50 GiB"] * n) + b"\n"
+
+
+@shape(".csv", "timeline", 20_000)
+def smi_processes(n, hostile):
+    """A round of n processes, or n rounds of one."""
+    rows = (b"2026/11/27 10:%02d:%02d.000, %d, python, %d MiB\n" % (
+        *((0, 0) if hostile else (i // 60 % 60, i % 60)), i if hostile else 7, i % 900 + 1) for i in range(n))
+    return b"timestamp, pid, process_name, used_gpu_memory [MiB]\n" + b"".join(rows)
+
+
 @shape(".json", "info", 20_000)
 def torch_timeline_categories(n, hostile):
     return json.dumps([[SECOND * SECOND * 1000 + 1000 * i, 2, KIB, i if hostile else i % 7] for i in range(n)]).encode()

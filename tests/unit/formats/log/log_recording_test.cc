@@ -139,6 +139,16 @@ TEST(LogRecording, ALineThatNobodyKnowsIsKept) {
   EXPECT_EQ(recording.unread_lines[0].line, 2U);
 }
 
+// A line over 1 MiB comes in pieces that overlap.
+TEST(StatementScan, WhatIsInALongLineCountsOnce) {
+  constexpr int kCount = 60'000;
+  std::string text;
+  for (int i = 0; i < kCount; ++i) {
+    text += "x] Available KV cache memory: 1.50 GiB ";
+  }
+  EXPECT_EQ(FindOoms(text + "\n").statements.found, kCount);
+}
+
 TEST(CheckLedger, ASumThatIsWrongDoesNotHold) {
   const Recording recording = Read(
       "INFO 08-21 10:29:12 x] Available KV cache memory: 21.00 GiB\n"
