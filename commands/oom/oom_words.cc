@@ -226,19 +226,37 @@ std::string RowText(const OomAnswer& answer, const OomRow& row) {
          (place.empty() ? "" : "  " + place) + (row.via.empty() ? "" : "  via " + ViaText(row.via));
 }
 
+namespace {
+
+// More is live than the device has, and the allocator's own figures agree with each other.
+bool IsSpilled(const OomFacts& facts) {
+  return facts.live && facts.capacity && facts.cached && facts.cached->bytes >= 0 &&
+         SaturatingSubtract(facts.live->bytes, facts.live->precision) >
+             SaturatingAdd(facts.capacity->bytes, facts.capacity->precision);
+}
+
+}  // namespace
+
 std::vector<std::string> Doubts(const OomCase& found) {
   std::vector<std::string> doubts;
   if (const auto damaged = DamagedRows(found); damaged > 0) {
     doubts.push_back(Counted(damaged, "row") + " of the message's table could not be read");
   }
   if (found.impossible_free) {
-    doubts.push_back(fmt::format("the message says {} free of a device that has {}: not used",
-                                 SizeOf(found.impossible_free), SizeOf(found.facts.capacity)));
+    doubts.push_back(
+        fmt::format("the message says {} free of a device that has {}: not used (a GPU that shares "
+                    "the host's memory counts that as its own)",
+                    SizeOf(found.impossible_free), SizeOf(found.facts.capacity)));
   }
   if (!found.breakdown) {
     return doubts;
   }
-  if (!found.breakdown->adds_up) {
+  if (IsSpilled(found.facts)) {
+    doubts.push_back(
+        fmt::format("{} is live on a device that has {}: the driver keeps what does not fit in the "
+                    "host's memory, as on Windows, where each use of it is slow",
+                    SizeOf(found.facts.live), SizeOf(found.facts.capacity)));
+  } else if (!found.breakdown->adds_up) {
     doubts.emplace_back("the figures contradict each other by more than their rounding");
   }
   if (found.processes_contradict) {
