@@ -254,6 +254,11 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
       return {"NOTE", PrivatePoolText(found.state->gives)};
     case OomAdviceKind::kEndProcess:
       return {"TRY", EndProcess(advice, found)};
+    case OomAdviceKind::kSmallerBlocks:
+      return {
+          "TRY",
+          "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher limit: "
+          "vmem_limit_bytes of its compiler parameters, --xla_tpu_scoped_vmem_limit_kib"};
     case OomAdviceKind::kDivideRequest:
       return {"TRY", "to divide it: a smaller batch, or shards on several devices"};
     case OomAdviceKind::kCheckSizes:

@@ -139,6 +139,12 @@ class Adviser {
     }
   }
 
+  // XLA's compiler gives a kernel its scratch in VMEM: the program's own sizes do not matter.
+  [[nodiscard]] bool IsOfKernel() const {
+    return found_.message && found_.message->wording == OomWording::kXlaScoped &&
+           found_.message->kind.find("vmem") != std::string::npos;
+  }
+
   void ForVerdict() {
     switch (found_.conclusion.reason) {
       case OomReason::kFragmentation:
@@ -149,6 +155,10 @@ class Adviser {
         ForFragmentation();  // pages of what is cached can join what the driver has free
         return ForFull();
       case OomReason::kTooLarge:
+        if (IsOfKernel()) {
+          return Add(
+              {.kind = Kind::kSmallerBlocks, .bytes = GetBytes(found_.facts.requested_bytes)});
+        }
         return Add({.kind = Kind::kDivideRequest, .bytes = GetBytes(found_.facts.requested_bytes)});
       case OomReason::kAbsurd:
         return Add({.kind = Kind::kCheckSizes});
@@ -328,6 +338,9 @@ class Adviser {
     if (found_.snapshot) {
       return Add({.kind = found_.unrecorded ? Kind::kRecordFirst : Kind::kLookAtMoment});
     }
+    if (IsOfKernel()) {
+      return;  // no recording shows what a kernel has inside
+    }
     if (found_.message && found_.message->wording == OomWording::kHost) {
       return Add({.kind = Kind::kLookAtHost});
     }
@@ -359,7 +372,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 38> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 39> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -367,6 +380,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kPoolsKeepIt, "pools_keep_it"},
       {Kind::kEndProcess, "end_process"},
       {Kind::kDivideRequest, "divide_request"},
+      {Kind::kSmallerBlocks, "smaller_blocks"},
       {Kind::kCheckSizes, "check_sizes"},
       {Kind::kLiftMpsLimit, "lift_mps_limit"},
       {Kind::kRaiseLimit, "raise_limit"},
