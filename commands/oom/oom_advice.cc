@@ -254,6 +254,12 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
       return {"NOTE", PrivatePoolText(found.state->gives)};
     case OomAdviceKind::kEndProcess:
       return {"TRY", EndProcess(advice, found)};
+    case OomAdviceKind::kFreeOutside:
+      return {"TRY", fmt::format(
+                         "to find what this process holds outside {}: {} of another allocator or "
+                         "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
+                         "the driver",
+                         GetPlatform(found).framework, FormatSize(advice.bytes))};
     case OomAdviceKind::kSmallerBlocks:
       return {
           "TRY",

@@ -59,7 +59,12 @@ std::string Full(const OomCase& found) {
   const std::string where = IsPool(found)          ? PoolText(found) + " is full"
                             : found.facts.capacity ? "the device is full"
                                                    : "full";
-  return fmt::format("{}: {}, {} less than asked for, even in one piece", where,
+  const auto outside = MostlyOutside(found);
+  const std::string holder = outside
+                                 ? fmt::format("{} of it is this process outside {}; ",
+                                               FormatSize(*outside), GetPlatform(found).framework)
+                                 : std::string();
+  return fmt::format("{}: {}{}, {} less than asked for, even in one piece", where, holder,
                      FreeAndCached(found), FormatSize(found.verdict.short_in_all));
 }
 

@@ -250,6 +250,9 @@ class Adviser {
     if (!live || live->bytes <= 0) {
       return;
     }
+    if (const auto outside = MostlyOutside(found_)) {
+      return Add({.kind = Kind::kFreeOutside, .bytes = *outside});
+    }
     const std::int64_t lacking = Lacking();
     if (lacking > live->bytes) {
       Add({.kind = Kind::kSmallerRequest,
@@ -319,7 +322,7 @@ class Adviser {
     };
     if (found_.breakdown) {
       for (const OomPart& part : found_.breakdown->parts) {
-        if (part.key == "non_framework") {
+        if (part.key == "non_framework" && !MostlyOutside(found_)) {
           enough(part.bytes, Kind::kHeldOutside);
         } else if (part.key == "private_pools") {
           enough(part.bytes, Kind::kFreeInGraphPools);
@@ -372,7 +375,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 39> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 40> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -380,6 +383,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kPoolsKeepIt, "pools_keep_it"},
       {Kind::kEndProcess, "end_process"},
       {Kind::kDivideRequest, "divide_request"},
+      {Kind::kFreeOutside, "free_outside"},
       {Kind::kSmallerBlocks, "smaller_blocks"},
       {Kind::kCheckSizes, "check_sizes"},
       {Kind::kLiftMpsLimit, "lift_mps_limit"},

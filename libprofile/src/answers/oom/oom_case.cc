@@ -177,6 +177,18 @@ OomCase MakeCase(const OomMessage& message) {
   return found;
 }
 
+std::optional<std::int64_t> MostlyOutside(const OomCase& found) {
+  if (!found.breakdown || found.breakdown->kind != BreakdownTotal::kCapacity) {
+    return std::nullopt;
+  }
+  for (const OomPart& part : found.breakdown->parts) {
+    if (part.key == "non_framework" && part.bytes > found.breakdown->whole.bytes / 2) {
+      return part.bytes;
+    }
+  }
+  return std::nullopt;
+}
+
 OomPlatform GetPlatform(const OomCase& found) {
   const std::string kind = found.message            ? found.message->kind
                            : found.platform.empty() ? std::string("CUDA")

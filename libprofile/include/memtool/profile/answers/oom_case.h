@@ -139,4 +139,8 @@ std::string_view VerdictName(const OomCase& found);
 // of the file. None when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, std::string_view device);
 
+// Bytes of the process outside the framework's allocator, where these are more than half of the
+// device: then what is live does not matter.
+std::optional<std::int64_t> MostlyOutside(const OomCase& found);
+
 }  // namespace memtool
