@@ -236,9 +236,31 @@ std::vector<std::string_view> Commands(const OomAdvice& advice) {
   return {};
 }
 
+// What a batch size does not change.
+std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& found) {
+  switch (advice.kind) {
+    case OomAdviceKind::kFreeOutside:
+      return {"TRY", fmt::format(
+                         "to find what this process holds outside {}: {} of another allocator or "
+                         "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
+                         "the driver",
+                         GetPlatform(found).framework, FormatSize(advice.bytes))};
+    case OomAdviceKind::kSmallerBlocks:
+      return {
+          "TRY",
+          "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher limit: "
+          "vmem_limit_bytes of its compiler parameters, --xla_tpu_scoped_vmem_limit_kib"};
+    default:
+      return std::nullopt;
+  }
+}
+
 OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
   if (auto of_table = OfTable(advice)) {
     return *std::move(of_table);
+  }
+  if (auto elsewhere = Elsewhere(advice, found)) {
+    return *std::move(elsewhere);
   }
   switch (advice.kind) {
     case OomAdviceKind::kSettingsUnknown:
@@ -254,17 +276,6 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
       return {"NOTE", PrivatePoolText(found.state->gives)};
     case OomAdviceKind::kEndProcess:
       return {"TRY", EndProcess(advice, found)};
-    case OomAdviceKind::kFreeOutside:
-      return {"TRY", fmt::format(
-                         "to find what this process holds outside {}: {} of another allocator or "
-                         "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
-                         "the driver",
-                         GetPlatform(found).framework, FormatSize(advice.bytes))};
-    case OomAdviceKind::kSmallerBlocks:
-      return {
-          "TRY",
-          "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher limit: "
-          "vmem_limit_bytes of its compiler parameters, --xla_tpu_scoped_vmem_limit_kib"};
     case OomAdviceKind::kDivideRequest:
       return {"TRY", "to divide it: a smaller batch, or shards on several devices"};
     case OomAdviceKind::kCheckSizes:
