@@ -156,40 +156,6 @@ std::string Layout(const OomAdvice& advice) {
                     tiles->second, tiles->minor, tiles->tile_second, tiles->tile_minor);
 }
 
-// What the table of a program suggests.
-std::optional<OomSentence> OfTable(const OomAdvice& advice) {
-  const double percent = 100 * advice.share.value_or(0);
-  const std::string of_it = advice.share ? fmt::format(", {:.0f}% of it", percent) : std::string();
-  switch (advice.kind) {
-    case OomAdviceKind::kFewerTemporaries:
-      return OomSentence{"TRY", fmt::format("fewer temporaries{}: a smaller batch, jax.checkpoint "
-                                            "(remat), or sharding of what is computed",
-                                            of_it)};
-    case OomAdviceKind::kSmallerArguments:
-      return OomSentence{"TRY",
-                         fmt::format("smaller arguments{}: parameters and optimizer state "
-                                     "sharded over more devices, in a smaller type, or donated "
-                                     "(donate_argnums)",
-                                     of_it)};
-    case OomAdviceKind::kLayout:
-      return OomSentence{"TRY", Layout(advice)};
-    case OomAdviceKind::kOtherAllocator:
-      return OomSentence{"TRY",
-                         "TF_GPU_ALLOCATOR=cuda_malloc_async (JAX and TensorFlow), whose pool "
-                         "joins free pieces"};
-    case OomAdviceKind::kRematStopped:
-      return OomSentence{
-          "NOTE", fmt::format("XLA recomputes to save memory (rematerialization) and could not "
-                              "get below {}; its goal was {}",
-                              FormatSize(advice.bytes), FormatSize(advice.lacking))};
-    case OomAdviceKind::kFragmentedLayout:
-      return OomSentence{"NOTE", fmt::format("{} of the temporaries ({:.0f}%) is fragmentation",
-                                             FormatSize(advice.bytes), percent)};
-    default:
-      return std::nullopt;
-  }
-}
-
 // Memory that others hold, and where to look next.
 OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found) {
   switch (advice.kind) {
@@ -240,11 +206,12 @@ std::vector<std::string_view> Commands(const OomAdvice& advice) {
 std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& found) {
   switch (advice.kind) {
     case OomAdviceKind::kFreeOutside:
-      return {"TRY", fmt::format(
-                         "to find what this process holds outside {}: {} of another allocator or "
-                         "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
-                         "the driver",
-                         GetPlatform(found).framework, FormatSize(advice.bytes))};
+      return OomSentence{
+          "TRY",
+          fmt::format("to find what this process holds outside {}: {} of another allocator or "
+                      "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
+                      "the driver",
+                      GetPlatform(found).framework, FormatSize(advice.bytes))};
     case OomAdviceKind::kSmallerBlocks:
       return {
           "TRY",
@@ -255,12 +222,43 @@ std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& fou
   }
 }
 
-OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
-  if (auto of_table = OfTable(advice)) {
-    return *std::move(of_table);
+// What the table of a program suggests, or what is elsewhere.
+std::optional<OomSentence> OfTable(const OomAdvice& advice, const OomCase& found) {
+  const double percent = 100 * advice.share.value_or(0);
+  const std::string of_it = advice.share ? fmt::format(", {:.0f}% of it", percent) : std::string();
+  switch (advice.kind) {
+    case OomAdviceKind::kFewerTemporaries:
+      return OomSentence{"TRY", fmt::format("fewer temporaries{}: a smaller batch, jax.checkpoint "
+                                            "(remat), or sharding of what is computed",
+                                            of_it)};
+    case OomAdviceKind::kSmallerArguments:
+      return OomSentence{"TRY",
+                         fmt::format("smaller arguments{}: parameters and optimizer state "
+                                     "sharded over more devices, in a smaller type, or donated "
+                                     "(donate_argnums)",
+                                     of_it)};
+    case OomAdviceKind::kLayout:
+      return OomSentence{"TRY", Layout(advice)};
+    case OomAdviceKind::kOtherAllocator:
+      return OomSentence{"TRY",
+                         "TF_GPU_ALLOCATOR=cuda_malloc_async (JAX and TensorFlow), whose pool "
+                         "joins free pieces"};
+    case OomAdviceKind::kRematStopped:
+      return OomSentence{
+          "NOTE", fmt::format("XLA recomputes to save memory (rematerialization) and could not "
+                              "get below {}; its goal was {}",
+                              FormatSize(advice.bytes), FormatSize(advice.lacking))};
+    case OomAdviceKind::kFragmentedLayout:
+      return OomSentence{"NOTE", fmt::format("{} of the temporaries ({:.0f}%) is fragmentation",
+                                             FormatSize(advice.bytes), percent)};
+    default:
+      return Elsewhere(advice, found);
   }
-  if (auto elsewhere = Elsewhere(advice, found)) {
-    return *std::move(elsewhere);
+}
+
+OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
+  if (auto of_table = OfTable(advice, found)) {
+    return *std::move(of_table);
   }
   switch (advice.kind) {
     case OomAdviceKind::kSettingsUnknown:
