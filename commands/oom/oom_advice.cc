@@ -213,7 +213,7 @@ std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& fou
                       "the driver",
                       GetPlatform(found).framework, FormatSize(advice.bytes))};
     case OomAdviceKind::kSmallerBlocks:
-      return {
+      return OomSentence{
           "TRY",
           "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher limit: "
           "vmem_limit_bytes of its compiler parameters, --xla_tpu_scoped_vmem_limit_kib"};
