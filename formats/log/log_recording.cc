@@ -77,6 +77,7 @@ class Holder {
     if (level != kLevels.end() && rank < level_rank_) {
       level_rank_ = rank;
       level_ = statement.amount;
+      used_is_level_ = *level == "used";
       rows_ = rows_ == Rows::kNone ? Rows::kLevel : rows_;
     }
     // What the driver has free counts where nothing says what was reserved.
@@ -103,7 +104,7 @@ class Holder {
       TakeLevel(statement);
     } else if (Is(statement, "reserved") && reserved_said_) {
       Reserve(statement, statement.value);
-    } else if (Is(statement, "free") && !reserved_said_ && !Is(level_amount(), "used")) {
+    } else if (Is(statement, "free") && !reserved_said_ && !used_is_level_) {
       if (!first_free_) {
         first_free_ = SaturatingAdd(statement.value, live_bytes_);
       }
@@ -137,8 +138,6 @@ class Holder {
   static LiveKey KeyOf(const Statement& statement) {
     return {statement.amount, statement.device.valid() ? statement.device.value() + 1 : 0};
   }
-
-  [[nodiscard]] Statement level_amount() const { return Statement{.amount = level_}; }
 
   // A part is called by its title, a level by the stage at which it rose.
   StackId StackOf(const Statement& statement) {
@@ -277,7 +276,8 @@ class Holder {
   StringId process_;
   Rows rows_ = Rows::kNone;
   std::size_t level_rank_ = 100;
-  std::uint8_t level_ = 255;
+  std::optional<std::uint8_t> level_;  // the amount whose changes are rows
+  bool used_is_level_ = false;
   bool reserved_said_ = false;
   bool free_said_ = false;
 };

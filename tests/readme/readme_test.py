@@ -51,6 +51,7 @@ INPUTS = {
                     "hlo/text/module_0003.jit_f.sm_8.0_gpu_after_optimizations-buffer-assignment.txt"],
     "PyTorch profiler": ["kineto/trace.json", "torch_timeline/raw.json"],
     "Nsight": ["nsys/small.sqlite"],
+    "vLLM": ["log/sglang.log", "log/deepspeed.log"],
     "memtool run": ["capture_log/small/log.mtcap"],
     "text": ["oom_text/torch_2.3.log", "oom_text/xla_gpu.log"],
     ".memtool": ["{folder}/base.memtool"],  # made of base.json.gz
