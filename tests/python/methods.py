@@ -114,7 +114,7 @@ class Methods(unittest.TestCase):
 
     def test_options_are_keywords_and_explained(self):
         left_out = {"ascii", "color", "file", "files-from", "format", "help", "hyperlinks", "input-format", "output", "plot",
-                    "plot-width", "print-frames", "print-keywords", "quiet", "same-scale", "theme"}
+                    "plot-width", "print-frames", "print-keywords", "print-patterns", "quiet", "same-scale", "theme"}
         for name, method in self.methods.items():
             signature = inspect.signature(method).parameters
             shown = pydoc.plain(pydoc.render_doc(method))

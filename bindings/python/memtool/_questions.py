@@ -11,7 +11,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Size = Union[int, str]  # bytes, or "24GiB"
 
 # What an answer as data has no use for: `ask` takes it, and returns text.
-_FOR_TEXT = {"ascii", "color", "format", "hyperlinks", "output", "plot", "plot-width", "print-frames", "print-keywords",
+_FOR_TEXT = {"ascii", "color", "format", "hyperlinks", "output", "plot", "plot-width", "print-frames", "print-keywords", "print-patterns",
              "quiet", "same-scale", "theme"}
 # Inputs are arguments, and were read with `load`.
 _NO_KEYWORDS = _FOR_TEXT | {"file", "files-from", "help", "input-format"}
