@@ -1,5 +1,6 @@
 #include "memtool/profile/answers/info.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
@@ -224,6 +225,12 @@ Value TextOrNull(const std::string& text) {
   return text.empty() ? Value() : Value(text);
 }
 
+// Rounding makes no amount less than nothing.
+std::int64_t LowOf(const Statement& statement) {
+  const std::int64_t low = SaturatingSubtract(statement.value, statement.below);
+  return statement.value >= 0 ? std::max<std::int64_t>(low, 0) : low;
+}
+
 Value ToValue(const StatementCard& card) {
   const Statement& statement = card.statement;
   return Value::Object{{"line", statement.line},
@@ -231,7 +238,7 @@ Value ToValue(const StatementCard& card) {
                        {"producer", card.producer},
                        {"quantity", statement.what().name},
                        {"value", statement.value},
-                       {"low", SaturatingSubtract(statement.value, statement.below)},
+                       {"low", LowOf(statement)},
                        {"high", SaturatingAdd(statement.value, statement.above)},
                        {"process", TextOrNull(card.process)},
                        {"rank", statement.rank < 0 ? Value() : Value(statement.rank)},

@@ -341,7 +341,7 @@ class Adviser {
     if (found_.snapshot) {
       return Add({.kind = found_.unrecorded ? Kind::kRecordFirst : Kind::kLookAtMoment});
     }
-    if (IsOfKernel()) {
+    if (IsOfKernel() && !advice_.empty()) {
       return;  // no recording shows what a kernel has inside
     }
     if (found_.message && found_.message->wording == OomWording::kHost) {
