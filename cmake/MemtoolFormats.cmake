@@ -37,6 +37,9 @@ list(REMOVE_ITEM MEMTOOL_FORMATS ${MEMTOOL_FORMATS_LEFT_OUT})
 if(oom_text IN_LIST MEMTOOL_FORMATS AND NOT keywords IN_LIST MEMTOOL_FORMATS)
   list(APPEND MEMTOOL_FORMATS keywords)
 endif()
+if(NOT oom_text IN_LIST MEMTOOL_FORMATS)
+  list(REMOVE_ITEM MEMTOOL_FORMATS log_patterns)
+endif()
 
 # Each library is searched for only where a format needs it.
 if(capture_log IN_LIST MEMTOOL_FORMATS AND NOT EMSCRIPTEN)

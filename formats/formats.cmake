@@ -34,3 +34,4 @@ memtool_format(memtool_file_writer WRITERS memtool=MemtoolWriter HEADERS memtool
 # Files that are no recordings: commands ask for them by name.
 memtool_format(ground_truth SOURCES documents/ground_truth/*.cc LINKS EXPAT::EXPAT)
 memtool_format(keywords SOURCES documents/keywords/*.cc LINKS yaml-cpp)
+memtool_format(log_patterns)

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { deflateRawSync, constants } from "node:zlib";
-import { buildSync } from "esbuild";
+import { buildSync, transformSync } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const { values } = parseArgs({
@@ -56,7 +56,9 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 const style = buildSync({ entryPoints: [join(here, "src/ui/style.css")], minify: true, write: false }).outputFiles[0].text;
 const main = bundle("src/main.ts", "iife");
 const boot = bundle("src/boot.ts", "iife");
-const worker = `${readFileSync(join(values.core, "memtool.js"), "utf8")}\n${bundle("src/core/worker.ts", "iife")}`;
+// Emscripten shortens little of its own script.
+const glue = transformSync(readFileSync(join(values.core, "memtool.js"), "utf8"), { minify: true, target: "es2022" }).code;
+const worker = `${glue}\n${bundle("src/core/worker.ts", "iife")}`;
 
 const policy = [
   "default-src 'none'",

@@ -100,9 +100,8 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
              "pattern, versions, kind, adds, rounds, host, titled, repeats, example, gives");
     }
   }
-  if (pattern.expression.empty() || pattern.example.empty()) {
-    Refuse(entry.mark, fmt::format("'{}' has no {}", entry.key,
-                                   pattern.expression.empty() ? "pattern" : "example"));
+  if (pattern.expression.empty()) {
+    Refuse(entry.mark, fmt::format("'{}' has no pattern", entry.key));
   }
   return pattern;
 }
@@ -133,6 +132,12 @@ Result<PatternTable> PatternTable::Parse(std::string_view text, const std::strin
   return table;
 }
 
+Result<PatternTable> PatternTable::ReadFile(const std::string& path) {
+  const auto text = ReadTreeText(path, kWords);
+  MEMTOOL_TRY(text);
+  return Parse(*text, path);
+}
+
 void PatternTable::Choose(std::string_view line, std::vector<std::uint32_t>& chosen) const {
   anchors_->FindAll(line, chosen);
   std::sort(chosen.begin(), chosen.end());
@@ -147,24 +152,9 @@ std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern) {
 
 const PatternTable& BuiltinPatterns() {
   // Read when the first log is.
-  static const PatternTable table = [] {
-    auto made = PatternTable::Parse(BuiltinLogPatterns(), "patterns.yaml");
-    return made ? *std::move(made) : PatternTable();
-  }();
+  static const PatternTable table =
+      PatternTable::Parse(BuiltinLogPatterns(), "patterns.yaml").value();
   return table;
 }
 
 }  // namespace memtool::formats::log
-
-namespace memtool::formats {
-
-Result<std::shared_ptr<const log::PatternTable>> ReadLogPatterns(const std::string& path) {
-  const auto text = ReadTreeText(path, log::kWords);
-  MEMTOOL_TRY(text);
-  auto table = log::PatternTable::Parse(*text, path);
-  MEMTOOL_TRY(table);
-  MEMTOOL_TRY(log::CheckPatterns(*table));
-  return std::make_shared<const log::PatternTable>(*std::move(table));
-}
-
-}  // namespace memtool::formats

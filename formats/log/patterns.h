@@ -59,6 +59,8 @@ class PatternTable {
   // `text`: YAML; `name` goes into errors. Errors: kMalformed with line and column; kLimit past
   // 1,000 patterns or what ReadTree bounds.
   static Result<PatternTable> Parse(std::string_view text, const std::string& name);
+  // Of a file, which has at least kIo besides.
+  static Result<PatternTable> ReadFile(const std::string& path);
 
   [[nodiscard]] const std::vector<Pattern>& patterns() const { return patterns_; }
   // Indices of the patterns that `line` may match, ascending.
@@ -72,7 +74,8 @@ class PatternTable {
 // The expression of a pattern, for text that is bytes.
 std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern);
 
-// Fails when an expression is none, or an example does not give exactly what its pattern says.
+// Fails when an expression is none, or there is no example, or one that does not give exactly what
+// its pattern says.
 Result<void> CheckPatterns(const PatternTable& table);
 
 // patterns.yaml, read once; it has no errors, which a test sees to.

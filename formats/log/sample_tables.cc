@@ -251,6 +251,7 @@ void SampleTables::GiveTo(Statements& statements) && {
   const std::uint8_t process = *FindAmount("process");
   const std::uint8_t total = *FindAmount("total");
   const StringId producer = statements.strings.Intern(producer_);
+  std::vector<Statement> given;  // by line, as the rows are
   for (const Row& row : rows_) {
     Statement statement{
         .line = row.line,
@@ -266,18 +267,19 @@ void SampleTables::GiveTo(Statements& statements) && {
     if (!row.subject.process.empty()) {
       statement.process = statements.strings.Intern(row.subject.process);
     }
-    statements.list.push_back(statement);
-    ++statements.found;
+    given.push_back(statement);
     if (row.total) {
       statement.amount = total;
       statement.value = *row.total;
-      statements.list.push_back(statement);
-      ++statements.found;
+      given.push_back(statement);
     }
   }
-  statements.found += left_out_;
-  std::stable_sort(statements.list.begin(), statements.list.end(),
-                   [](const Statement& a, const Statement& b) { return a.line < b.line; });
+  statements.found += given.size() + left_out_;
+  std::vector<Statement> all;
+  std::merge(statements.list.begin(), statements.list.end(), given.begin(), given.end(),
+             std::back_inserter(all),
+             [](const Statement& a, const Statement& b) { return a.line < b.line; });
+  statements.list = std::move(all);
 }
 
 }  // namespace memtool::formats::log

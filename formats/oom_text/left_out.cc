@@ -25,10 +25,6 @@ std::string_view BuiltinLogPatterns() {
   return {};
 }
 
-Result<std::shared_ptr<const log::PatternTable>> ReadLogPatterns(const std::string& /*path*/) {
-  return Fail(NotInThisBuild("text logs are"));
-}
-
 OomLog FindOoms(std::string_view /*text*/) {
   return {};
 }

@@ -121,6 +121,14 @@ std::optional<LedgerCheck> Apply(const Rule& rule, const Statement& statement,
                      .precision = SaturatingAdd(sum.precision, statement.above)};
 }
 
+const Rule* RuleFor(const Recording& recording, const Statement& statement) {
+  const auto* const rule = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& each) {
+    return each.producer == recording.Text(statement.producer) &&
+           each.said == statement.what().name;
+  });
+  return rule == kRules.end() || statement.kind == StatementKind::kPlan ? nullptr : rule;
+}
+
 class Checker {
  public:
   explicit Checker(const Recording& recording) : recording_(recording) {
@@ -128,28 +136,20 @@ class Checker {
       if (statement.what().role != AmountRole::kCount && !statement.adds) {
         amounts_[PlaceOf(statement)].Take(statement);
       }
+      if (RuleFor(recording, statement) != nullptr) {
+        SumOf(statement).last = &statement;
+      }
     }
   }
 
-  // What follows from other amounts of the run.
+  // What follows from other amounts of the run. What is said again is the more exact.
   void Follow(const Statement& statement) {
-    const Place place = PlaceOf(statement);
-    for (const Rule& rule : kRules) {
-      if (rule.producer != recording_.Text(statement.producer) ||
-          rule.said != statement.what().name || statement.kind == StatementKind::kPlan) {
-        continue;
-      }
-      auto check = Apply(rule, statement, amounts_[place]);
-      if (!check) {
-        continue;
-      }
-      // Said again: the last one, which is the most exact.
-      const auto [at, added] = of_rule_.try_emplace({place, rule.said}, checks_.size());
-      if (added) {
-        checks_.push_back(*std::move(check));
-      } else {
-        checks_[at->second] = *std::move(check);
-      }
+    const Rule* rule = RuleFor(recording_, statement);
+    if (rule == nullptr || SumOf(statement).last != &statement) {
+      return;
+    }
+    if (auto check = Apply(*rule, statement, amounts_[PlaceOf(statement)])) {
+      checks_.push_back(*std::move(check));
     }
   }
 
@@ -158,7 +158,7 @@ class Checker {
     if (statement.what().role != AmountRole::kPart) {
       return;
     }
-    Amounts::Figure& sum = since_[{PlaceOf(statement), statement.amount}];
+    Amounts::Figure& sum = SumOf(statement).figure;
     if (statement.kind == StatementKind::kMeasured && statement.adds) {
       sum.bytes = SaturatingAdd(sum.bytes, statement.value);
       sum.precision = SaturatingAdd(sum.precision, statement.above);
@@ -174,18 +174,21 @@ class Checker {
     }
   }
 
-  std::vector<LedgerCheck> Take() && {
-    std::stable_sort(checks_.begin(), checks_.end(),
-                     [](const LedgerCheck& a, const LedgerCheck& b) { return a.line < b.line; });
-    return std::move(checks_);
-  }
+  std::vector<LedgerCheck> Take() && { return std::move(checks_); }
 
  private:
+  struct SinceSum {
+    Amounts::Figure figure;           // of the lines since the last sum
+    const Statement* last = nullptr;  // of those that a rule is for
+  };
+  SinceSum& SumOf(const Statement& statement) {
+    return sums_[{PlaceOf(statement), statement.amount}];
+  }
+
   const Recording& recording_;
   std::map<Place, Amounts> amounts_;
   std::vector<LedgerCheck> checks_;
-  std::map<std::pair<Place, std::uint8_t>, Amounts::Figure> since_;  // the last sum
-  std::map<std::pair<Place, std::string_view>, std::size_t> of_rule_;
+  std::map<std::pair<Place, std::uint8_t>, SinceSum> sums_;
 };
 
 }  // namespace

@@ -1,14 +1,17 @@
-// Patterns test themselves: by their examples.
+// Tables of wordings that users add. Patterns test themselves: by their examples.
 #include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "log/pattern_text.h"
 #include "log/patterns.h"
 #include "log/statement_scan.h"
+#include "memtool/formats/statements.h"
 
 namespace memtool::formats::log {
 
@@ -37,6 +40,10 @@ std::string Describe(const Statements& found) {
 
 Result<void> CheckPatterns(const PatternTable& table) {
   for (const Pattern& pattern : table.patterns()) {
+    if (pattern.example.empty()) {
+      return Fail(ErrorCode::kMalformed,
+                  fmt::format("{}: '{}' has no example", pattern.place, pattern.name));
+    }
     const auto regexp = MakeRegexp(pattern);
     if (!regexp->ok()) {
       return Fail(ErrorCode::kMalformed, fmt::format("{}: '{}' is no expression: {}", pattern.place,
@@ -71,3 +78,14 @@ Result<void> CheckPatterns(const PatternTable& table) {
 }
 
 }  // namespace memtool::formats::log
+
+namespace memtool::formats {
+
+Result<std::shared_ptr<const log::PatternTable>> ReadLogPatterns(const std::string& path) {
+  auto table = log::PatternTable::ReadFile(path);
+  MEMTOOL_TRY(table);
+  MEMTOOL_TRY(log::CheckPatterns(*table));
+  return std::make_shared<const log::PatternTable>(*std::move(table));
+}
+
+}  // namespace memtool::formats
