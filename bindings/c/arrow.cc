@@ -15,18 +15,18 @@ namespace {
 
 constexpr std::int64_t kNullable = 2;  // ARROW_FLAG_NULLABLE
 
-// --- schemas ---
-
-struct OwnedSchema {
-  std::string format;
-  std::string name;
-  std::vector<std::unique_ptr<ArrowSchema>> children;
-  std::vector<ArrowSchema*> pointers;
-  std::unique_ptr<ArrowSchema> dictionary;
+// What an ArrowSchema or ArrowArray owns besides its own fields.
+template <class Structure>
+struct Owned {
+  std::vector<std::unique_ptr<Structure>> children;
+  std::vector<Structure*> pointers;  // to children
+  std::unique_ptr<Structure> dictionary;
 };
 
-void ReleaseSchema(ArrowSchema* schema) {
-  const std::unique_ptr<OwnedSchema> owned(static_cast<OwnedSchema*>(schema->private_data));
+// `All`: what the structure's private_data is.
+template <class All, class Structure>
+void Release(Structure* structure) {
+  const std::unique_ptr<All> owned(static_cast<All*>(structure->private_data));
   for (const auto& child : owned->children) {
     if (child->release != nullptr) {
       child->release(child.get());
@@ -35,8 +35,15 @@ void ReleaseSchema(ArrowSchema* schema) {
   if (owned->dictionary && owned->dictionary->release != nullptr) {
     owned->dictionary->release(owned->dictionary.get());
   }
-  schema->release = nullptr;
+  structure->release = nullptr;
 }
+
+// --- schemas ---
+
+struct OwnedSchema : Owned<ArrowSchema> {
+  std::string format;
+  std::string name;
+};
 
 void FillSchema(std::unique_ptr<OwnedSchema> owned, std::int64_t flags, ArrowSchema* out) {
   for (const auto& child : owned->children) {
@@ -49,7 +56,7 @@ void FillSchema(std::unique_ptr<OwnedSchema> owned, std::int64_t flags, ArrowSch
           .n_children = static_cast<std::int64_t>(owned->children.size()),
           .children = owned->pointers.data(),
           .dictionary = owned->dictionary.get(),
-          .release = ReleaseSchema,
+          .release = Release<OwnedSchema>,
           .private_data = nullptr};
   out->private_data = owned.release();
 }
@@ -93,30 +100,14 @@ void ToSchema(const Table& table, ArrowSchema* out) {
 
 // --- arrays ---
 
-struct OwnedArray {
+struct OwnedArray : Owned<ArrowArray> {
   std::shared_ptr<const Table> table;  // where the numbers are
   std::vector<std::uint8_t> bits;      // a bit per row that is not missing; empty = nothing is
   std::vector<std::uint8_t> truths;    // a bit per row that is true
   Strings strings;                     // of lists and objects
   std::vector<const void*> buffers;
   std::int64_t nulls = 0;
-  std::vector<std::unique_ptr<ArrowArray>> children;
-  std::vector<ArrowArray*> pointers;
-  std::unique_ptr<ArrowArray> dictionary;
 };
-
-void ReleaseArray(ArrowArray* array) {
-  const std::unique_ptr<OwnedArray> owned(static_cast<OwnedArray*>(array->private_data));
-  for (const auto& child : owned->children) {
-    if (child->release != nullptr) {
-      child->release(child.get());
-    }
-  }
-  if (owned->dictionary && owned->dictionary->release != nullptr) {
-    owned->dictionary->release(owned->dictionary.get());
-  }
-  array->release = nullptr;
-}
 
 void FillArray(std::unique_ptr<OwnedArray> owned, std::size_t rows, ArrowArray* out) {
   for (const auto& child : owned->children) {
@@ -130,7 +121,7 @@ void FillArray(std::unique_ptr<OwnedArray> owned, std::size_t rows, ArrowArray* 
           .buffers = owned->buffers.data(),
           .children = owned->pointers.data(),
           .dictionary = owned->dictionary.get(),
-          .release = ReleaseArray,
+          .release = Release<OwnedArray>,
           .private_data = nullptr};
   out->private_data = owned.release();
 }

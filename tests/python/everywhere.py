@@ -15,22 +15,13 @@ import unittest
 import warnings
 from pathlib import Path
 
+from package import PackageTest
+
 HEADER = '"Attribute Name","Requested Size","Device","Actual Size","Reuse?"\n'
 IS_CPYTHON = sys.implementation.name == "cpython"
 
 
-class Everywhere(unittest.TestCase):
-    testdata = ""
-
-    @classmethod
-    def setUpClass(cls):
-        # Who runs tests in the background may have Ctrl-C ignored.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        import memtool
-        cls.memtool = memtool
-        cls.path = os.path.join(cls.testdata, "steps/base.json.gz")
-        cls.run_ = memtool.load(cls.path, at="peak")
-
+class Everywhere(PackageTest):
     def program(self, *words, **options):
         """What the program of this Python's package does."""
         folder = os.path.dirname(os.path.dirname(self.memtool.__file__))

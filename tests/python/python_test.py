@@ -31,6 +31,7 @@ from arrow_consumer import arrow_table
 from everywhere import Everywhere
 from methods import Methods
 from notebook import Notebook
+from package import PackageTest
 from reading import Reading
 from wheel_contents import check_wheel
 
@@ -194,10 +195,7 @@ def compare(memtool_module, memtool, path):
         code, _, said = program(memtool, "info", path)
         said = said.strip().split("memtool: ", 1)[-1]
         return 1, [] if code == 3 and str(error) == said else [f"{path}: load: {error}; the program: {code} {said}"]
-    series = Path(path).read_bytes().startswith(b"timestamp,")
     for command, options, words in LINES:
-        if command == "account" and series:
-            continue  # a loop of nvidia-smi is a report there; what was loaded is a recording
         code, out, said = program(memtool, command, "--format", "json", *words, path)
         try:
             answer = recording.ask(command, **options)
@@ -232,16 +230,7 @@ class Tags(html.parser.HTMLParser):
         self.names.add(tag)
 
 
-class OnlyPython(unittest.TestCase):
-    testdata = ""
-
-    @classmethod
-    def setUpClass(cls):
-        import memtool
-        cls.memtool = memtool
-        cls.path = f"{cls.testdata}/steps/base.json.gz"
-        cls.run_ = memtool.load(cls.path, at="peak")
-
+class OnlyPython(PackageTest):
     def test_pandas_takes_columns_without_a_copy(self):
         import numpy
         events = self.run_.events()

@@ -14,6 +14,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from package import PackageTest
+
 HEADER = '"Attribute Name","Requested Size","Device","Actual Size","Reuse?"\n'
 AT_ONCE = 1.0  # seconds, on a busy machine
 
@@ -35,17 +37,7 @@ class Interrupted(Exception):
     pass
 
 
-class Reading(unittest.TestCase):
-    testdata = ""
-
-    @classmethod
-    def setUpClass(cls):
-        # Who runs tests in the background may have Ctrl-C ignored.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        import memtool
-        cls.memtool = memtool
-        cls.path = f"{cls.testdata}/steps/base.json.gz"
-
+class Reading(PackageTest):
     def big(self, folder):
         """-> a file that takes a while."""
         path = Path(folder) / "big.csv"

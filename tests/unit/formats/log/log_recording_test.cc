@@ -66,22 +66,20 @@ TEST(LogRecording, BuffersAddUpByDevice) {
 }
 
 TEST(LogRecording, ANewRunFreesWhatTheOneBeforeHeld) {
-  const Recording recording = Read(
-      "INFO 05-02 10:00:01 llm_engine.py:237] Initializing an LLM engine (v0.6.6) with config\n"
-      "INFO 05-02 10:00:20 model_runner.py:1] Loading model weights took 13.0000 GB\n"
-      "INFO 05-02 10:04:00 llm_engine.py:237] Initializing an LLM engine (v0.6.6) with config\n"
-      "INFO 05-02 10:04:09 model_runner.py:1] Loading model weights took 6.0000 GB\n");
-  EXPECT_EQ(RowsAt(recording, "end"), (Rows{{"weights", 6144}}));
-  EXPECT_EQ(RowsAt(recording, "peak"), (Rows{{"weights", 13312}}));
-}
-
-TEST(LogRecording, AnotherNumberOfAProcessIsANewRun) {
-  const Recording recording = Read(
-      "(EngineCore pid=10) INFO 05-02 10:00:20 [x.py:1] Model loading took 13.0 GiB memory and 1 "
-      "seconds\n"
-      "(EngineCore pid=20) INFO 05-02 10:04:09 [x.py:1] Model loading took 6.0 GiB memory and 1 "
-      "seconds\n");
-  EXPECT_EQ(RowsAt(recording, "end"), (Rows{{"weights", 6144}}));
+  for (const char* const text :
+       {"INFO 05-02 10:00:01 llm_engine.py:237] Initializing an LLM engine (v0.6.6) with config\n"
+        "INFO 05-02 10:00:20 model_runner.py:1] Loading model weights took 13.0000 GB\n"
+        "INFO 05-02 10:04:00 llm_engine.py:237] Initializing an LLM engine (v0.6.6) with config\n"
+        "INFO 05-02 10:04:09 model_runner.py:1] Loading model weights took 6.0000 GB\n",
+        // The process has another number.
+        "(EngineCore pid=10) INFO 05-02 10:00:20 [x.py:1] Model loading took 13.0 GiB memory and 1 "
+        "seconds\n"
+        "(EngineCore pid=20) INFO 05-02 10:04:09 [x.py:1] Model loading took 6.0 GiB memory and 1 "
+        "seconds\n"}) {
+    const Recording recording = Read(text);
+    EXPECT_EQ(RowsAt(recording, "end"), (Rows{{"weights", 6144}})) << text;
+    EXPECT_EQ(RowsAt(recording, "peak"), (Rows{{"weights", 13312}})) << text;
+  }
 }
 
 TEST(LogRecording, LevelsRiseAndFallByStage) {
