@@ -104,6 +104,12 @@ class AccountCommand final : public RowsCommand {
         recordings.push_back(std::move(name));  // its own reader says what is wrong with it
         continue;
       }
+      const formats::ReportChoice choice = expected_.choice();
+      if (names->size() == 1 && !choice.pid && !choice.gpu &&
+          formats::IsSeries(document->device_report())) {
+        recordings.push_back(std::move(name));  // of all its devices and processes
+        continue;
+      }
       MEMTOOL_TRY(AddDeviceReport(document->device_report(), name));
     }
     // The device's own figures were read after the last event, as far as anybody knows.

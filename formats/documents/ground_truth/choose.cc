@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "documents/ground_truth/text.h"
@@ -19,6 +18,14 @@ using device_report::WholeNumber;
 constexpr std::size_t kListed = 20;
 
 using Rows = std::vector<const DeviceReading*>;
+
+Rows AllOf(const DeviceReport& report) {
+  Rows all;
+  for (const auto& reading : report.readings) {
+    all.push_back(&reading);
+  }
+  return all;
+}
 
 bool IsGpu(const DeviceReading& reading, const std::string& gpu) {
   return (reading.gpu && WholeNumber(gpu) == reading.gpu) || EqualFolded(reading.gpu_name, gpu) ||
@@ -64,17 +71,16 @@ std::string NothingThere(const DeviceReport& report, const ReportChoice& choice)
 // is of the moment that needs most. Rows without a name are told apart by their place among those
 // of one time.
 Rows HighestOfEach(const Rows& rows) {
-  const auto name_of = [](const DeviceReading& row) {
-    return std::tuple(row.scope, row.gpu, row.gpu_name, row.pid, row.process, row.pod);
-  };
-  using Name = decltype(name_of(*rows.front()));
-  std::map<std::pair<Name, std::string>, std::size_t> at_time;
-  std::map<std::pair<Name, std::size_t>, std::size_t> places;
+  std::map<std::string, std::size_t> at_time;  // how many rows of that name
+  std::map<std::string, std::size_t> places;   // in `highest`
   Rows highest;
   for (const DeviceReading* row : rows) {
-    const Name name = name_of(*row);
-    const std::size_t place = row->time.empty() ? highest.size() : at_time[{name, row->time}]++;
-    const auto [at, added] = places.try_emplace({name, place}, highest.size());
+    const std::string name =
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", static_cast<int>(row->scope), row->gpu.value_or(-1),
+                    row->gpu_name, row->pid.value_or(-1), row->process, row->pod);
+    const std::string now = fmt::format("{}{}", name, row->time);
+    const std::size_t place = row->time.empty() ? highest.size() : at_time[now]++;
+    const auto [at, added] = places.try_emplace(name + fmt::to_string(place), highest.size());
     if (added) {
       highest.push_back(row);
     } else if (const DeviceReading*& most = highest[at->second];
@@ -111,11 +117,12 @@ std::string DescribeDeviceReading(const DeviceReading& reading) {
                                                : reading.unavailable);
 }
 
+bool IsSeries(const DeviceReport& report) {
+  return HighestOfEach(AllOf(report)).size() < report.readings.size();
+}
+
 Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice) {
-  Rows all;
-  for (const auto& reading : report.readings) {
-    all.push_back(&reading);
-  }
+  const Rows all = AllOf(report);
   if (all.empty()) {
     const bool amd = report.form == "amd-smi-json";
     return Fail(ErrorCode::kUsage, report.display + ": no process was running",

@@ -288,23 +288,27 @@ std::vector<AccountStep> MakeAccountSteps(const AccountFacts& given) {
 
 namespace {
 
-// What a log says that the devices have, if it says it of all.
-void AddCapacity(const Recording& recording, const std::vector<MomentOfTrace>& moments,
-                 AccountFacts& facts) {
+// What a log says that the devices have, if it says it of all, and what the driver said is used.
+void AddOfLog(const Recording& recording, const std::vector<MomentOfTrace>& moments,
+              AccountFacts& facts) {
   if (recording.metadata.origin.kind != RecordingKind::kLog) {
     return;
   }
-  std::int64_t sum = 0;
+  const auto add = [](Maybe& fact, std::int64_t bytes) {
+    fact = Quantity{.bytes = SaturatingAdd(fact ? fact->bytes : 0, bytes), .source = "log"};
+  };
+  bool all = true;
   for (const MomentOfTrace& moment : moments) {
     const Trace& trace = recording.history->traces[moment.trace];
     const MemoryDomain& domain = recording.history->domains[trace.blocks.value()];
-    if (!domain.capacity) {
-      return;
+    if (domain.level == DomainLevel::kDriver) {
+      add(domain.name == "process" ? facts.process : facts.used, moment.live);
     }
-    sum = SaturatingAdd(sum, *domain.capacity);
+    all = all && domain.capacity;
+    add(facts.capacity, domain.capacity.value_or(0));
   }
-  if (!moments.empty()) {
-    facts.capacity = Quantity{.bytes = sum, .source = "log"};
+  if (!all) {
+    facts.capacity.reset();
   }
 }
 
@@ -314,7 +318,7 @@ AccountFacts MakeFacts(const HistoryIndex& index, const std::vector<MomentOfTrac
   const Recording& recording = index.recording();
   AccountFacts facts;
   AddOom(recording, moments, facts);
-  AddCapacity(recording, moments, facts);
+  AddOfLog(recording, moments, facts);
   if (recording.state) {
     StateSum sum;
     for (const MomentOfTrace& moment : moments) {

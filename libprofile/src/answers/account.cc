@@ -251,7 +251,7 @@ struct AccountMaker::Ladder {
 // What one input says about one device, or about all.
 struct AccountMaker::Part {
   AccountFacts facts{};
-  Selection rows;  // what buckets divide
+  std::optional<Selection> rows;  // what buckets divide; none where it is the driver's figure
 };
 
 AccountMaker::AccountMaker(AccountQuery query) : given_(std::move(query.facts)) {
@@ -319,11 +319,11 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
   }
   Supplement(part.facts, GetCounters(recording, device, TotalRetained(*with_host)));
   if (origin.kind == RecordingKind::kDriverLog && !part.facts.reserved) {
-    part.facts.reserved = quantity(part.rows);
+    part.facts.reserved = quantity(*part.rows);
     part.facts.reserved_kind = ReservedKind::kWholeProcess;
   }
   if (origin.framework == Framework::kMxnet) {
-    part.facts.allocated = quantity(part.rows);
+    part.facts.allocated = quantity(*part.rows);
     part.facts.cached_unknown = true;
     if (part.facts.process) {
       part.facts.reserved = part.facts.allocated;  // what the writer subtracted from NVML's figure
@@ -336,16 +336,18 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     MEMTOOL_TRY(requested);
     part.rows = *std::move(requested);
   }
-  if (!part.facts.requested) {
+  if (origin.kind == RecordingKind::kLog && (part.facts.used || part.facts.process)) {
+    part.rows.reset();
+  } else if (!part.facts.requested) {
     if (selection.history() != nullptr && !selection.history()->history().breakdowns.empty()) {
-      auto asked = Cut(part.rows, {.column = part.rows.choice().type, .rounding = false});
+      auto asked = Cut(*part.rows, {.column = part.rows->choice().type, .rounding = false});
       MEMTOOL_TRY(asked);
-      if (TotalRetained(*asked) < TotalRetained(part.rows)) {
-        part.facts.allocated = quantity(part.rows);
+      if (TotalRetained(*asked) < TotalRetained(*part.rows)) {
+        part.facts.allocated = quantity(*part.rows);
         part.rows = *std::move(asked);
       }
     }
-    part.facts.requested = quantity(part.rows);
+    part.facts.requested = quantity(*part.rows);
   }
   return part;
 }
@@ -362,13 +364,13 @@ Result<void> AccountMaker::Add(const Selection& selection, const Keywords* keywo
         reported.reserved_kind = ReservedKind::kFramework;  // another input says what is reserved
       }
       Supplement(ladder->facts, reported);
-      if (keywords == nullptr) {
+      if (keywords == nullptr || !part->rows) {
         continue;  // the ladder ends at what is requested
       }
       if (!ladder->requested) {
         ladder->requested.emplace(*keywords, Multi::kFirst, space_);
       }
-      MEMTOOL_TRY(ladder->requested->Add(MakeInput(part->rows)));
+      MEMTOOL_TRY(ladder->requested->Add(MakeInput(*part->rows)));
     }
     return {};
   });

@@ -63,6 +63,9 @@ struct ReportChoice {
 // with a list of the rows, when no row or several are left, or when `used` of the row is not known.
 Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice);
 
+// Whether rows say the same at several times, as a loop's do: such a file is a recording too.
+bool IsSeries(const DeviceReport& report);
+
 // "GPU 0, pid 1234 (python): 164.00 MiB".
 std::string DescribeDeviceReading(const DeviceReading& reading);
 
