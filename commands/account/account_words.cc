@@ -101,7 +101,8 @@ std::string KindNote(const AccountStep& step, const AccountFacts& facts) {
   const bool reserved = step.key == "reserved";
   switch (facts.reserved_kind) {
     case ReservedKind::kXlaPool:
-      return reserved ? PoolNote(facts.pool_limit)
+    case ReservedKind::kBfcPool:
+      return reserved && facts.reserved_kind == ReservedKind::kXlaPool ? PoolNote(facts.pool_limit)
              : step.key == "releasable" && step.kind == AccountStep::Kind::kFact
                  ? "unused regions of the pool"
                  : "";

@@ -241,6 +241,7 @@ constexpr FigureInfo kOomFigures[] = {
     {"rank", "natural|null?", "the rank of the process"},
     {"time_us", "integer|null?", "when it failed"},
     {"gpu", "natural|null?", "the device, as the message says"},
+    {"operation", "string|null?", "which operation asked, where the message names it"},
     {"program",
      "{line: natural, memory: string|null, total: {bytes: integer, "
      "precision: natural}|null, reserved: {bytes: integer, precision: natural}|null, "

@@ -182,7 +182,9 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found) {
       return {"NEXT",
               fmt::format("to see what holds the {}, record a {}: see memtool help recording",
                           FormatSize(advice.bytes),
-                          IsPool(found) ? "device memory profile" : "snapshot")};
+                          GetPlatform(found).framework == "TensorFlow" ? "trace of its profiler"
+                          : IsPool(found)                              ? "device memory profile"
+                                                                       : "snapshot")};
     default:
       return {"NEXT",
               "to see what held the memory, record a snapshot or a profile: see memtool help "
@@ -212,6 +214,11 @@ std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& fou
                       "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
                       "the driver",
                       GetPlatform(found).framework, FormatSize(advice.bytes))};
+    case OomAdviceKind::kFreeDevice:
+      return OomSentence{
+          "TRY", fmt::format("ending what else holds memory on this device (nvidia-smi names it): "
+                             "the pool may still take {}",
+                             FormatSize(advice.bytes))};
     case OomAdviceKind::kSmallerBlocks:
       return OomSentence{
           "TRY",

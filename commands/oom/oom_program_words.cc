@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/sizes.h"
+#include "oom/oom_why.h"
 #include "rows/rows.h"
 #include "words/words.h"
 
@@ -26,18 +27,23 @@ std::string ProgramText(const OomCase& found) {
 
 std::string WholeText(const OomCase& found) {
   const std::string size = FormatTotal(found.breakdown->whole.bytes);
+  const bool pool = found.message && IsOfPool(*found.message);
   switch (found.breakdown->kind) {
     case BreakdownTotal::kCapacity:
       if (found.message && found.message->wording == OomWording::kTorchMps) {
         return "allowed " + size;
       }
-      return (IsPool(found) ? "XLA's pool " : "capacity ") + size;
+      return (IsPool(found) ? PoolText(found) + " " : "capacity ") + size;
     case BreakdownTotal::kKnown:
       return "known " + size + " (the capacity is not given)";
     case BreakdownTotal::kProgram:
       return ProgramText(found);
     case BreakdownTotal::kReserved:
       break;
+  }
+  if (pool) {
+    return IsPool(found) ? PoolText(found) + " has taken " + size
+                         : "known " + size + " (what the pool had is not given)";
   }
   return (found.state && found.state->exceeds() ? "live " : "reserved ") + size;
 }
@@ -93,6 +99,9 @@ void AddKnown(const OomCase& found, std::vector<OomSentence>& sentences) {
     sentences.push_back({"KNOWN", fmt::format("the {} asked for are the program's {}",
                                               SizeOf(found.facts.requested_bytes),
                                               found.conclusion.requested_part)});
+  }
+  if (!message.op.empty()) {
+    sentences.push_back({"KNOWN", "the operation that asked is " + message.op});
   }
   if (!message.shape.empty()) {
     sentences.push_back({"KNOWN", "it is one allocation of shape " + message.shape});

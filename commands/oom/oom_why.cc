@@ -16,7 +16,8 @@ namespace memtool::commands {
 
 // The pool that XLA hands out memory from.
 std::string PoolText(const OomCase& found) {
-  return found.message->wording == OomWording::kXlaTpu ? "the TPU's memory" : "XLA's pool";
+  return found.message->wording == OomWording::kXlaTpu ? "the TPU's memory"
+                                                       : GetPlatform(found).framework + "'s pool";
 }
 
 // Of messages: what contradicts itself is no size.
@@ -68,6 +69,14 @@ std::string Full(const OomCase& found) {
                      FreeAndCached(found), FormatSize(found.verdict.short_in_all));
 }
 
+std::string PoolRefused(const OomCase& found) {
+  return fmt::format(
+      "full: the device, not {0}: it may take {1}, has {2}, and the driver refused "
+      "it {3} more",
+      PoolText(found), SizeOf(found.facts.limit), FormatSize(found.conclusion.held),
+      SizeOf(found.facts.requested_bytes));
+}
+
 std::string Limit(const OomCase& found) {
   const OomFacts& facts = found.facts;
   return fmt::format("limit: {} may take {}, holds {} and asked for {} more",
@@ -108,7 +117,7 @@ std::string TooLarge(const OomCase& found) {
                      FormatSize(found.verdict.short_in_all),
                      program || part                  ? found.message->kind + " has"
                      : !facts.capacity && facts.limit ? std::string("one buffer may have")
-                     : IsPool(found)                  ? std::string("XLA's pool may take")
+                     : IsPool(found)                  ? PoolText(found) + " may take"
                                                       : std::string("the device has"),
                      SizeOf(facts.capacity ? facts.capacity : facts.limit));
 }
@@ -175,6 +184,8 @@ std::string Why(const OomCase& found) {
       return Fragmentation(found);
     case OomReason::kFull:
       return Full(found);
+    case OomReason::kPoolRefused:
+      return PoolRefused(found);
     case OomReason::kLimit:
       return Limit(found);
     case OomReason::kUnstatedLimit:

@@ -56,6 +56,17 @@ bool TakeExact(Phrases& in, std::optional<OomNumber>& size) {
   return true;
 }
 
+// "requested by op model/transpose", where it is named.
+std::string TakeOp(Phrases& in) {
+  if (!in.Take("requested by op")) {
+    return {};
+  }
+  constexpr std::size_t kMaxOp = 512;
+  std::string_view op = in.rest();
+  op.remove_prefix(std::min(op.find_first_not_of(' '), op.size()));
+  return std::string(op.substr(0, std::min(op.find_first_of(" \t\r\n"), kMaxOp)));
+}
+
 // Reads what follows the words of XLA's client or allocator.
 std::optional<Parsed> ReadXla(Phrases& in) {
   Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .complete = false}};
@@ -69,6 +80,7 @@ std::optional<Parsed> ReadXla(Phrases& in) {
     parsed.message.gpu = static_cast<int>(ordinal);
   }
   parsed.consumed = in.at();
+  parsed.message.op = TakeOp(in);
   // "The caller indicates that this is not a failure": it continues with less.
   constexpr std::size_t kReach = 160;
   parsed.message.retry = in.SkipTo("this is not a failure", kReach);
@@ -77,7 +89,7 @@ std::optional<Parsed> ReadXla(Phrases& in) {
 
 // "failed to allocate 2.27GiB (2441334272 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: …"
 std::optional<Parsed> ReadDriver(Phrases& in) {
-  Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA"}};
+  Parsed parsed{.message = {.wording = OomWording::kXla, .kind = "XLA", .growth = true}};
   if (!TakeExact(in, parsed.message.requested_bytes) || !in.Take("from device")) {
     return std::nullopt;
   }
@@ -100,6 +112,10 @@ std::optional<Parsed> ReadHbm(Phrases& in) {
   }
   parsed.message.kind = space;
   parsed.consumed = in.at();
+  constexpr std::size_t kReach = 60;
+  if (in.SkipTo("capacity by", kReach)) {
+    in.TakeSize(parsed.message.lacking);
+  }
   return parsed;
 }
 
@@ -126,7 +142,7 @@ std::int64_t BytesOfType(std::string_view type) {
 // "64,56,56,256] and type float on …/device:GPU:0 by allocator GPU_0_bfc": the requested size
 // follows from shape and type.
 std::optional<Parsed> ReadTensor(Phrases& in) {
-  Parsed parsed{.message = {.wording = OomWording::kTensorFlow}};
+  Parsed parsed{.message = {.wording = OomWording::kTensorFlow, .kind = "TensorFlow"}};
   std::int64_t bytes = 1;  // negative: more than any device has
   const auto times = [&bytes](std::int64_t factor) {
     const bool fits =

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "log/escapes.h"
@@ -96,7 +98,7 @@ log::WordFilter MakeWords(const log::PatternTable* more) {
 Scan::Scan(const log::PatternTable* patterns) : statements_(TablesWith(patterns)) {}
 
 bool Scan::WantsNext() const {
-  return !open_.empty() || awaits_pool_ || tables_.open() || statements_.WantsNext();
+  return !open_.empty() || tables_.open() || statements_.WantsNext();
 }
 
 void Scan::Take(const log::LogLine& at) {
@@ -111,9 +113,6 @@ void Scan::Take(const log::LogLine& at) {
     std::string behind;
     const std::size_t left = Clean(at.text.substr(until), behind).size();
     until = seen.size() - std::min(left, seen.size());
-  }
-  if (awaits_pool_) {
-    TakePool(seen);
   }
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
@@ -243,6 +242,9 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     const std::size_t left = at > kBefore ? at - kBefore : 0;
     parsed->message.rank = GetRank(tag, line.substr(left, at - left));
     parsed->message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
+    if (!parsed->message.gpu) {
+      parsed->message.gpu = GpuOfAllocator(line.substr(left, at - left + parsed->consumed));
+    }
     from = at + std::max<std::size_t>(parsed->consumed, 1);
     if (!Weigh(*parsed, GetProcess(tag))) {
       continue;
@@ -307,24 +309,6 @@ void Scan::TakeRetry(OomMessage message, std::string_view tag) {
   log_.last_retry = std::move(message);
 }
 
-// XLA's allocator lists its pool below its message: "Limit:   16106127360", "InUse:   14516489216".
-void Scan::TakePool(std::string_view line) {
-  OomMessage& message = log_.messages.back();
-  for (const auto& [name, number] : {std::pair(std::string_view("Limit:"), &message.limit),
-                                     {std::string_view("InUse:"), &message.allocated}}) {
-    const std::size_t at = line.find(name);
-    if (at == std::string_view::npos || *number) {
-      continue;
-    }
-    Phrases rest(line.substr(at + name.size()));
-    std::int64_t bytes = 0;
-    if (!rest.TakeSize(*number) && rest.TakeInteger(bytes)) {
-      *number = OomNumber{.bytes = bytes};
-    }
-  }
-  awaits_pool_ = !message.limit || !message.allocated;
-}
-
 // Passes the line to the messages that it may continue.
 void Scan::GoOn(std::string_view line) {
   const std::string_view tag = GetTag(line);
@@ -379,12 +363,32 @@ void Scan::Add(OomMessage message) {
   while (at != log_.messages.begin() && (at - 1)->line > message.line) {
     --at;
   }
-  awaits_pool_ = message.wording == OomWording::kXla && at == log_.messages.end();
   log_.messages.insert(at, std::move(message));
   if (log_.messages.size() > kMaxRetained) {
     log_.messages.pop_back();
-    awaits_pool_ = false;
   }
+}
+
+// The pool of XLA and TensorFlow asks for much at a time, then for less: only the last refusal of a
+// process that says nothing else is its failure.
+void Scan::MoveGrowths() {
+  std::set<std::string, std::less<>> said;  // by processes, from the end
+  std::vector<OomMessage> kept;
+  for (auto message = log_.messages.rbegin(); message != log_.messages.rend(); ++message) {
+    if (message->growth && said.contains(message->prefix)) {
+      ++log_.retries;
+      --log_.found;
+      if (!log_.last_retry) {
+        log_.last_retry = std::move(*message);
+      }
+      continue;
+    }
+    if (IsOfPool(*message)) {
+      said.insert(message->prefix);
+    }
+    kept.push_back(std::move(*message));
+  }
+  log_.messages.assign(std::move_iterator(kept.rbegin()), std::move_iterator(kept.rend()));
 }
 
 OomLog Scan::Finish() {
@@ -392,6 +396,7 @@ OomLog Scan::Finish() {
     Add(std::move(open.message));
   }
   open_.clear();
+  MoveGrowths();
   std::move(tables_).GiveTo(log_);
   log_.statements = statements_.Finish();
   return std::move(log_);

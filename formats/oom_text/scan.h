@@ -56,7 +56,7 @@ class Scan final : public log::LogSink {
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);
   void GoOn(std::string_view line);
-  void TakePool(std::string_view line);
+  void MoveGrowths();
   void Add(OomMessage message);
 
   std::vector<Open> open_;
@@ -64,7 +64,6 @@ class Scan final : public log::LogSink {
   OomLog log_;
   log::StatementScan statements_;
   std::optional<std::int64_t> time_;  // of the line
-  bool awaits_pool_ = false;          // the last message is XLA's, and its pool was not listed yet
   SeenMessage retry_;
   SeenMessage bare_;  // an error of the CUDA runtime without figures
   std::string clean_;

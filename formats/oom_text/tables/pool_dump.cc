@@ -14,6 +14,8 @@ namespace memtool::formats::oom_text {
 namespace {
 
 constexpr std::size_t kMaxName = 512;
+constexpr std::size_t kMaxClasses = 100'000;
+constexpr std::string_view kUsage = "Current usage from device:";
 
 // What a chunk's row says behind " by op ", up to its next word.
 std::string_view FindField(std::string_view row, std::string_view key) {
@@ -52,13 +54,14 @@ std::optional<OomNumber> Figure(Phrases& in) {
 
 bool PoolDump::IsHeading(std::string_view row) {
   row = Trimmed(row);
-  return row.starts_with("BFCAllocator dump for") || row == "Stats:" ||
+  return row.starts_with("BFCAllocator dump for") || row.starts_with(kUsage) || row == "Stats:" ||
          (row.starts_with("Bin (") && row.find("Chunks in use") != std::string_view::npos);
 }
 
 bool PoolDump::Begins(std::string_view row) const {
   row = Trimmed(row);
-  return listed_ && (row.starts_with("BFCAllocator dump for") || row.starts_with("Bin (256):"));
+  return listed_ && (row.starts_with("BFCAllocator dump for") || row.starts_with(kUsage) ||
+                     row.starts_with("Bin (256):"));
 }
 
 bool PoolDump::HasFigures() const {
@@ -68,7 +71,11 @@ bool PoolDump::HasFigures() const {
 std::uint32_t PoolDump::NameIn(std::string_view row) {
   std::string_view name = FindField(row, " by op ");
   name = name.empty() ? FindField(row, " tag ") : name;
-  name = (name.empty() ? FindField(row, " allocation_annotation ") : name).substr(0, kMaxName);
+  return Intern(name.empty() ? FindField(row, " allocation_annotation ") : name);
+}
+
+std::uint32_t PoolDump::Intern(std::string_view name) {
+  name = name.substr(0, kMaxName);
   if (name.empty()) {
     return 0;
   }
@@ -123,12 +130,35 @@ bool PoolDump::TakeClass(std::string_view row) {
     return false;
   }
   listed_ = true;
-  constexpr std::size_t kMaxClasses = 100'000;
   if (one.count > 0 && one.size > 0 && pool_.classes.size() < kMaxClasses) {
     pool_.classes.push_back(one);
   } else {
     ++pool_.damaged;
   }
+  return true;
+}
+
+// TensorFlow's report of the tensors of a step: "6.00GiB from net/embedding/Gather", and at its end
+// "Remaining 2 nodes with 2.0KiB".
+bool PoolDump::TakeUsage(std::string_view row) {
+  Phrases in(row);
+  std::optional<OomNumber> size;
+  std::int64_t others = 0;
+  std::string_view name = "(other operations)";
+  if (in.Take("Remaining") && in.TakeInteger(others) && in.Take("nodes with")) {
+    in.TakeSize(size);
+  } else if (in = Phrases(row); in.TakeSize(size) && in.Take("from")) {
+    name = Trimmed(in.rest());
+  }
+  if (!size || pool_.classes.size() >= kMaxClasses) {
+    return false;
+  }
+  listed_ = true;
+  pool_.classes.push_back({.count = 1, .size = size->bytes, .name = Intern(name)});
+  OomNumber sum = pool_.in_use.value_or(OomNumber{});
+  sum.bytes = SaturatingAdd(sum.bytes, size->bytes);
+  sum.precision = SaturatingAdd(sum.precision, size->precision);
+  pool_.in_use = sum;
   return true;
 }
 
@@ -210,6 +240,18 @@ bool PoolDump::Take(std::string_view row) {
   constexpr std::string_view kDump = "BFCAllocator dump for";
   if (row.starts_with(kDump)) {
     pool_.allocator = Trimmed(row.substr(kDump.size())).substr(0, kMaxName);
+    return true;
+  }
+  if (row.starts_with(kUsage)) {
+    constexpr std::string_view kAllocator = "allocator:";
+    const std::size_t at = row.find(kAllocator);
+    pool_.allocator =
+        Trimmed(row.substr(at == std::string_view::npos ? row.size() : at + kAllocator.size()))
+            .substr(0, kMaxName);
+    usage_ = true;
+    return true;
+  }
+  if (usage_ && TakeUsage(row)) {
     return true;
   }
   return row.starts_with("Bin (") || row.starts_with("Bin for ") || TakeChunk(row) ||

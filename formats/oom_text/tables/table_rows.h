@@ -64,13 +64,16 @@ class PoolDump {
  private:
   bool TakeChunk(std::string_view row);
   bool TakeClass(std::string_view row);
+  bool TakeUsage(std::string_view row);
   bool TakeSums(std::string_view row);
   bool TakeStats(std::string_view row);
   std::uint32_t NameIn(std::string_view row);
+  std::uint32_t Intern(std::string_view name);
 
   OomPool pool_;
   std::map<std::string, std::uint32_t, std::less<>> names_;  // index into pool_.names
   bool listed_ = false;  // a chunk, a class or the stats were seen
+  bool usage_ = false;   // what operations hold is being listed
 };
 
 // "Can't reduce memory use below 2.58GiB by rematerialization; only reduced to 31.49GiB (…)".

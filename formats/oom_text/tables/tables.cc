@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "memtool/profile/base/numbers.h"
+#include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 
@@ -61,6 +62,7 @@ std::size_t HeadingAt(std::string_view line) {
     std::for_each_n(kTableWords.begin(), kHeadingsWithColon, look);
   }
   look("BFCAllocator dump for");
+  look("Current usage from device:");
   look("Bin (");
   return first;
 }
@@ -243,7 +245,8 @@ void Fill(OomMessage& message) {
   const auto fill = [](std::optional<OomNumber>& to, const std::optional<OomNumber>& from) {
     to = to ? to : from;
   };
-  if (message.pool && message.wording == OomWording::kXla) {
+  if (message.pool && IsOfPool(message)) {
+    message.gpu = message.gpu ? message.gpu : GpuOfAllocator(message.pool->allocator);
     fill(message.limit, message.pool->limit);
     fill(message.allocated, message.pool->in_use);
     fill(message.largest, message.pool->largest_free);

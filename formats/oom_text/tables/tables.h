@@ -17,7 +17,7 @@
 namespace memtool::formats::oom_text {
 
 // A heading of a table, or a warning of the compiler, has one of these.
-inline constexpr std::array<std::string_view, 13> kTableWords = {"BufferAssignment stats:",
+inline constexpr std::array<std::string_view, 14> kTableWords = {"BufferAssignment stats:",
                                                                  "Peak buffers:",
                                                                  "Total ",
                                                                  "Program ",
@@ -27,6 +27,7 @@ inline constexpr std::array<std::string_view, 13> kTableWords = {"BufferAssignme
                                                                  "Heap allocator status:",
                                                                  "Persistent allocations include",
                                                                  "BFCAllocator dump for",
+                                                                 "Current usage from device:",
                                                                  "Bin (",
                                                                  "hbm usage",
                                                                  "hbm requirement"};

@@ -175,4 +175,17 @@ bool Phrases::TakeControl(std::int64_t& number) {
   return true;
 }
 
+std::optional<int> GpuOfAllocator(std::string_view text) {
+  constexpr std::string_view kGpu = "GPU_";
+  const std::size_t at = text.rfind(kGpu);
+  std::int64_t gpu = 0;
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  Phrases number(text.substr(at + kGpu.size()));
+  return number.TakeInteger(gpu) && gpu < INT16_MAX && number.Take("_bfc")
+             ? std::optional(static_cast<int>(gpu))
+             : std::nullopt;
+}
+
 }  // namespace memtool::formats::oom_text

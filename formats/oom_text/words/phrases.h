@@ -42,4 +42,7 @@ class Phrases {
   bool starved_ = false;
 };
 
+// The device whose allocator `text` names last: "Allocator (GPU_0_bfc)".
+std::optional<int> GpuOfAllocator(std::string_view text);
+
 }  // namespace memtool::formats::oom_text

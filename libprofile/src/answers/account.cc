@@ -40,6 +40,9 @@ ReservedKind ToKind(const Origin& origin, bool no_device) {
   if (origin.kind == RecordingKind::kLog) {
     return ReservedKind::kWholeProcess;
   }
+  if (origin.framework == Framework::kUnknown && origin.kind == RecordingKind::kSnapshot) {
+    return ReservedKind::kBfcPool;
+  }
   return origin.framework == Framework::kJax && origin.platform.empty() ? ReservedKind::kXlaPool
                                                                         : ReservedKind::kFramework;
 }
@@ -338,6 +341,8 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
   }
   if (origin.kind == RecordingKind::kLog && (part.facts.used || part.facts.process)) {
     part.rows.reset();
+  } else if (part.facts.reserved_kind == ReservedKind::kBfcPool) {
+    part.facts.requested.reset();  // a chunk's size is all that is known
   } else if (!part.facts.requested) {
     if (selection.history() != nullptr && !selection.history()->history().breakdowns.empty()) {
       auto asked = Cut(*part.rows, {.column = part.rows->choice().type, .rounding = false});

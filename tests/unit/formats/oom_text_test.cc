@@ -190,11 +190,29 @@ TEST(OomText, AdviceThatIsLeftOut) {
 TEST(OomText, XlasPoolIsListedBelowItsMessage) {
   const OomLog log = FindOoms(
       "Limit: 5\nAllocator (GPU_0_bfc) ran out of memory trying to allocate 1.00KiB (rounded to "
-      "1024)\nnoise\nLimit:   4096\nInUse:   3000\nMaxInUse:   4000\nLimit: 7\n");
+      "1024)\nnoise\nStats: \nLimit:   4096\nInUse:   3000\nMaxInUse:   4000\n");
   ASSERT_EQ(log.found, 1U);
   EXPECT_EQ(test::GetBytes(log.messages[0].requested_bytes), 1024);
   EXPECT_EQ(test::GetBytes(log.messages[0].limit), 4096);
   EXPECT_EQ(test::GetBytes(log.messages[0].allocated), 3000);
+}
+
+TEST(OomText, AttemptsOfAPoolToGrowAreRetries) {
+  const std::string refused = " from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n";
+  const std::string attempts = "failed to allocate 4.00GiB (4294967296 bytes)" + refused +
+                               "failed to allocate 3.60GiB (3865470464 bytes)" + refused;
+  const OomLog alone = FindOoms(attempts);
+  ASSERT_EQ(alone.found, 1U);
+  EXPECT_EQ(test::GetBytes(alone.messages[0].requested_bytes), 3'865'470'464) << "the last one";
+  EXPECT_EQ(alone.retries, 1U);
+  const OomLog failed =
+      FindOoms(attempts + "[rank1]: failed to allocate 1.00GiB (1073741824 bytes)" + refused +
+               "OOM when allocating tensor with shape[1024,256] and type float on x\n");
+  ASSERT_EQ(failed.found, 2U) << "the other process has no failure but its attempt";
+  EXPECT_EQ(failed.retries, 2U);
+  ASSERT_TRUE(failed.last_retry);
+  EXPECT_EQ(failed.last_retry->line, 2U);
+  EXPECT_EQ(test::GetBytes(failed.messages[1].requested_bytes), 1024 * 256 * 4);
 }
 
 TEST(OomText, ADeviceWrittenAsACharacter) {

@@ -226,7 +226,8 @@ AnswerView MakeView(const OomAnswer& answer) {
                                    {"complete", message.complete ? 1 : 0},
                                    {"rank", answer.found->place.rank},
                                    {"time_us", ToMicros(DatedTime(message))},
-                                   {"gpu", message.gpu}});
+                                   {"gpu", message.gpu},
+                                   {"operation", message.op.empty() ? Value() : message.op}});
   }
   if (answer.found && answer.found->message) {
     AddTables(*answer.found->message, figures);

@@ -151,6 +151,10 @@ class Adviser {
         return ForFragmentation();
       case OomReason::kFull:
         return ForFull();
+      case OomReason::kPoolRefused:
+        Add({.kind = Kind::kFreeDevice,
+             .bytes = SaturatingSubtract(GetBytes(found_.facts.limit), OwnBytes())});
+        return ForFull();
       case OomReason::kNeither:
         ForFragmentation();  // pages of what is cached can join what the driver has free
         return ForFull();
@@ -264,8 +268,10 @@ class Adviser {
   }
 
   [[nodiscard]] std::int64_t Lacking() const {
-    return found_.conclusion.reason == OomReason::kFull ? found_.verdict.short_in_all
-                                                        : found_.verdict.short_of_driver;
+    const OomReason reason = found_.conclusion.reason;
+    return reason == OomReason::kFull || reason == OomReason::kPoolRefused
+               ? found_.verdict.short_in_all
+               : found_.verdict.short_of_driver;
   }
 
   [[nodiscard]] std::int64_t OwnBytes() const {
@@ -375,7 +381,7 @@ std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCou
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 40> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 41> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -384,6 +390,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kEndProcess, "end_process"},
       {Kind::kDivideRequest, "divide_request"},
       {Kind::kFreeOutside, "free_outside"},
+      {Kind::kFreeDevice, "free_device"},
       {Kind::kSmallerBlocks, "smaller_blocks"},
       {Kind::kCheckSizes, "check_sizes"},
       {Kind::kLiftMpsLimit, "lift_mps_limit"},

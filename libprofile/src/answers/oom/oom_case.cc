@@ -57,6 +57,14 @@ std::optional<Quantity> TakeImpossibleFree(OomFacts& facts) {
   return std::exchange(facts.free, std::nullopt);
 }
 
+// A pool that grows had not taken all that it may, and was refused more: its limit is not the
+// cause.
+bool HasRoomToGrow(const OomMessage& message) {
+  const auto& reserved = message.pool ? message.pool->reserved : std::nullopt;
+  return reserved && message.limit && message.requested_bytes &&
+         SaturatingAdd(reserved->bytes, message.requested_bytes->bytes) <= message.limit->bytes;
+}
+
 OomFacts MakeFacts(const OomMessage& message) {
   OomFacts facts;
   facts.requested_bytes = ToQuantity(message.requested_bytes);
@@ -78,7 +86,9 @@ OomFacts MakeFacts(const OomMessage& message) {
     facts.free = Left(Left(*facts.capacity, *facts.live), *ToQuantity(message.outside));
     facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
   }
-  if (message.wording == OomWording::kXla && facts.limit && facts.live) {
+  if (IsOfPool(message) && facts.limit && facts.live && HasRoomToGrow(message)) {
+    facts.cached = Left(*ToQuantity(message.pool->reserved), *facts.live);
+  } else if (IsOfPool(message) && facts.limit && facts.live) {
     // XLA takes its pool from the driver at the start; all that it hands out is in it.
     facts.capacity = std::exchange(facts.limit, std::nullopt);
     facts.free = Quantity{.source = "message"};
@@ -134,9 +144,24 @@ void JudgeLibrary(const OomFacts& facts, OomVerdict& verdict) {
   verdict.short_in_all = std::max<std::int64_t>(over, 0);
 }
 
+// A pool that the driver gave no more.
+void JudgeGrowth(const OomFacts& facts, OomVerdict& verdict) {
+  const std::int64_t requested = facts.requested_bytes->bytes;
+  verdict.in_all = GetBytes(facts.cached);
+  verdict.why = verdict.in_all >= requested ? OomCause::kFragmentation : OomCause::kFull;
+  verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(requested, verdict.in_all), 0);
+}
+
 // What follows only from how a framework words its failures.
-void JudgeWording(OomCase& found, OomWording wording) {
+void JudgeWording(OomCase& found, const OomMessage& message) {
+  const OomWording wording = message.wording;
   const OomFacts& facts = found.facts;
+  if (message.lacking && found.verdict.why == OomCause::kTooLarge) {
+    found.verdict.short_in_all = message.lacking->bytes;
+  }
+  if (IsOfPool(message) && facts.limit && facts.cached && facts.requested_bytes) {
+    JudgeGrowth(facts, found.verdict);
+  }
   if (wording == OomWording::kTorchMps && facts.capacity && found.verdict.short_of_driver > 0) {
     found.verdict.why = OomCause::kLimit;
   }
@@ -158,7 +183,7 @@ OomCase MakeCase(const OomMessage& message) {
                 .message = message};
   found.impossible_free = TakeImpossibleFree(found.facts);
   Judge(found);
-  JudgeWording(found, message.wording);
+  JudgeWording(found, message);
   if (IsPool(found) && found.breakdown) {
     std::erase_if(found.breakdown->parts,
                   [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
@@ -189,13 +214,22 @@ std::optional<std::int64_t> MostlyOutside(const OomCase& found) {
   return std::nullopt;
 }
 
+namespace {
+
+bool IsOfXla(const OomCase& found) {
+  return found.message &&
+         (IsOfPool(*found.message) || found.message->wording == OomWording::kXlaTpu);
+}
+
+}  // namespace
+
 OomPlatform GetPlatform(const OomCase& found) {
   const std::string kind = found.message            ? found.message->kind
                            : found.platform.empty() ? std::string("CUDA")
                                                     : found.platform;
   const bool own = found.message && (found.message->wording == OomWording::kLibrary ||
                                      found.message->wording == OomWording::kVllm);
-  OomPlatform platform{.framework = own || kind == "XLA" ? kind : "PyTorch",
+  OomPlatform platform{.framework = own || IsOfXla(found) ? kind : "PyTorch",
                        .kind = kind,
                        .device = DeviceWord(kind),
                        .variable = "PYTORCH_" + kind + "_ALLOC_CONF",
@@ -213,7 +247,7 @@ OomPlatform GetPlatform(const OomCase& found) {
 }
 
 bool IsPool(const OomCase& found) {
-  return found.message && found.message->kind == "XLA" && found.facts.cached;
+  return IsOfXla(found) && found.facts.cached;
 }
 
 std::optional<std::int64_t> Possible(const std::optional<Quantity>& quantity) {

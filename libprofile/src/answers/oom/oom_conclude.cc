@@ -48,6 +48,9 @@ OomReason GetReason(const OomCase& found) {
     case OomCause::kFragmentation:
       return OomReason::kFragmentation;
     case OomCause::kFull:
+      if (found.message && IsOfPool(*found.message) && facts.limit) {
+        return OomReason::kPoolRefused;
+      }
       return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
     case OomCause::kLimit:
       return facts.limit      ? OomReason::kLimit
@@ -127,6 +130,8 @@ std::string_view ToName(OomReason reason) {
       return "fragmentation";
     case OomReason::kFull:
       return "full";
+    case OomReason::kPoolRefused:
+      return "pool_refused";
     case OomReason::kNeither:
       return "neither";
     case OomReason::kLimit:

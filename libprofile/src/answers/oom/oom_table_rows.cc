@@ -18,9 +18,11 @@ using Number = std::optional<OomNumber>;
 bool SameRequest(const OomMessage& one, const OomMessage& other) {
   constexpr std::int64_t kRounding = 512;   // to which allocators round up
   constexpr std::uint64_t kNear = 200'000;  // lines: a dump has one per chunk
-  if (one.kind != "XLA" || other.kind != "XLA" || one.prefix != other.prefix ||
-      !one.requested_bytes || !other.requested_bytes ||
-      (one.gpu && other.gpu && *one.gpu != *other.gpu)) {
+  const auto of_xla = [](const OomMessage& message) {
+    return IsOfPool(message) || message.wording == OomWording::kXlaTpu;
+  };
+  if (!of_xla(one) || !of_xla(other) || one.prefix != other.prefix || !one.requested_bytes ||
+      !other.requested_bytes || (one.gpu && other.gpu && *one.gpu != *other.gpu)) {
     return false;
   }
   const std::int64_t blur = SaturatingAdd(
@@ -95,7 +97,7 @@ std::vector<OomRow> Chunks(const OomPool& pool) {
   }
   if (pool.chunks.empty()) {
     for (const OomSizeClass& one : pool.classes) {
-      add({}, one.size, one.count);
+      add(pool.names[one.name], one.size, one.count);
     }
   }
   std::vector<OomRow> rows;
@@ -194,11 +196,13 @@ OomMessage WithTables(const OomMessages& messages, std::int64_t number) {
     if (each == number || !SameRequest(message, other)) {
       continue;
     }
-    if (message.wording == OomWording::kXla && other.wording == OomWording::kXla) {
+    if (IsOfPool(message) && IsOfPool(other)) {
       Fill(message.limit, other.limit);
       Fill(message.allocated, other.allocated);
       Fill(message.largest, other.largest);
     }
+    message.gpu = message.gpu ? message.gpu : other.gpu;
+    message.op = message.op.empty() ? other.op : message.op;
     Fill(message.program, other.program);
     Fill(message.pool, other.pool);
     Fill(message.remat, other.remat);
@@ -213,8 +217,8 @@ std::vector<OomRow> TableHolders(const OomCase& found) {
   if (found.breakdown->kind == BreakdownTotal::kProgram) {
     return Buffers(*found.message->program);
   }
-  return found.message->pool && IsPool(found) ? Chunks(*found.message->pool)
-                                              : std::vector<OomRow>();
+  return found.message->pool && IsOfPool(*found.message) ? Chunks(*found.message->pool)
+                                                         : std::vector<OomRow>();
 }
 
 void AddTables(const OomMessage& message, std::vector<NamedValue>& figures) {

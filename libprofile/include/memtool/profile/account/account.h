@@ -33,6 +33,7 @@ struct Quantity {
 enum class ReservedKind : std::uint8_t {
   kFramework,     // what its allocator takes from the driver as it needs it
   kXlaPool,       // XLA's, taken from the driver in one piece
+  kBfcPool,       // the pool of XLA or TensorFlow as its dump lists it: chunks, not requests
   kWholeProcess,  // no framework's: what the process took from the driver, whichever code requested
                   // it
   kPlan,          // none: a compiler's plan of what a program will need

@@ -55,10 +55,15 @@ struct OomMessage {
   std::optional<int> gpu{};   // as the process numbers its devices
   std::optional<int> rank{};  // from the prefix of its line: "[rank3]: ", "[1,3]<stderr>:"
   std::optional<OomNumber> requested_bytes{};
-  std::string chip{};  // of a TPU: "0x0x1_HBM0"
+  std::optional<OomNumber> lacking{};  // as the message says it
+  std::string op{};                    // the operation that asked
+  std::string chip{};                  // of a TPU: "0x0x1_HBM0"
   // An attempt that failed and is repeated after what is cached was returned: no failure unless an
   // error follows.
   bool retry = false;
+  // XLA's pool was refused more by the driver, and then tries less: a retry where another of these
+  // or a failure follows.
+  bool growth = false;
   bool absurd = false;  // the request is more than any device has, and its size is not reported
   std::optional<OomNumber> capacity{};
   std::optional<OomNumber> free{};       // by the driver
@@ -84,6 +89,11 @@ struct OomMessage {
   std::optional<OomRemat> remat{};  // the compiler's last warning before it
   std::string shape{};              // of the one allocation that it is about
 };
+
+// Of the allocator that XLA and TensorFlow share, whose pool's figures stand below the message.
+inline bool IsOfPool(const OomMessage& message) {
+  return message.wording == OomWording::kXla || message.wording == OomWording::kTensorFlow;
+}
 
 // Its stable name: "torch-reserved".
 std::string_view ToName(OomWording wording);

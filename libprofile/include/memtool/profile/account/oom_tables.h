@@ -65,10 +65,11 @@ struct OomChunk {
   bool in_use = false;
 };
 
-// Chunks in use of one size, where only their number is reported.
+// Chunks in use of one size, where only their number is reported, or what one operation holds.
 struct OomSizeClass {
   std::int64_t count = 0;
-  std::int64_t size = 0;  // of each
+  std::int64_t size = 0;   // of each
+  std::uint32_t name = 0;  // index into OomPool::names
 };
 
 // A dump of the allocator of XLA and TensorFlow (BFC).

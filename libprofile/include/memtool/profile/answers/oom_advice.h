@@ -26,6 +26,7 @@ enum class OomAdviceKind : std::uint8_t {
   // What to try.
   kEndProcess,          // `pid` holds `bytes`, `share` of the device; `lacking` were lacking
   kDivideRequest,       // of `bytes`
+  kFreeDevice,          // the pool may still take `bytes`, which others hold
   kFreeOutside,         // `bytes`, most of the device, are this process's outside the allocator
   kSmallerBlocks,       // of a TPU kernel whose scratch of `bytes` is more than VMEM has
   kCheckSizes,          // that the program computes

@@ -39,6 +39,7 @@ enum class OomReason : std::uint8_t {
   kNone,           // nothing failed
   kFragmentation,  // enough in all, but not in one piece
   kFull,
+  kPoolRefused,      // XLA's pool may have more, and the driver gave none
   kNeither,          // enough in all, but neither the driver nor the cache alone has enough
   kLimit,            // the allocator's own: set_per_process_memory_fraction
   kUnstatedLimit,    // the same, where only what it refused says that there is one
