@@ -233,7 +233,7 @@ struct OwnedStream {
   bool given = false;
 };
 
-OwnedStream& Owned(ArrowArrayStream* stream) {
+OwnedStream& StreamOf(ArrowArrayStream* stream) {
   return *static_cast<OwnedStream*>(stream->private_data);
 }
 
@@ -249,11 +249,11 @@ int Guarded(Make make) {
 }
 
 int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
-  return Guarded([&] { ToSchema(*Owned(stream).table, out); });
+  return Guarded([&] { ToSchema(*StreamOf(stream).table, out); });
 }
 
 int GetNext(ArrowArrayStream* stream, ArrowArray* out) {
-  OwnedStream& owned = Owned(stream);
+  OwnedStream& owned = StreamOf(stream);
   if (std::exchange(owned.given, true)) {
     *out = {};
     return 0;

@@ -11,6 +11,7 @@
 #include "memtool/profile/answers/buckets.h"
 #include "memtool/profile/answers/check.h"
 #include "memtool/profile/answers/churn.h"
+#include "memtool/profile/answers/context_fit.h"
 #include "memtool/profile/answers/diff.h"
 #include "memtool/profile/answers/events.h"
 #include "memtool/profile/answers/fit.h"
@@ -335,6 +336,21 @@ constexpr FigureInfo kWhatifFigures[] = {
      "the memory of the device"},
     {"changed", "boolean", "whether the events were changed, too"},
 };
+constexpr FigureInfo kContextFigures[] = {
+    // NOLINT
+    {"producer", "string", "the server"},
+    {"device", "string|null", "the device that decides, where the log names it"},
+    {"tokens", "natural", "tokens of the cache in the log"},
+    {"kv_bytes", "natural", "what they take"},
+    {"line", "natural", "the line that says how many"},
+    {"bytes_per_token", "number", "the one divided by the other"},
+    {"sliding_bytes", "natural", "caches that do not grow with the context"},
+    {"other_bytes", "natural", "what else is held"},
+    {"budget", "natural|null", "what all of it may take"},
+    {"budget_from", R"("as_is"|"free"|"limit")",
+     "whether that is the cache as it is, what was free before, or --card"},
+    {"fitting", "natural", "tokens that fit"},
+};
 constexpr FigureInfo kFitFigures[] = {
     // NOLINT
     {"gate",
@@ -404,6 +420,7 @@ std::vector<DeclaredAnswer> DeclaredAnswers() {
       Declare("check", "check", CheckFields(), kCheckFigures),
       Declare("whatif", "whatif", kWhatifFields, kWhatifFigures),
       Declare("fit", "fit", kFitFields, kFitFigures),
+      Declare("fit-context", "fit", kContextFields, kContextFigures),
       Declare("info", "info", kPropertyFields),
       Declare("overview", "overview", kNextFields, kOverviewFigures),
   };

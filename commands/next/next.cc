@@ -62,6 +62,8 @@ constexpr auto kRules = std::to_array<Rule>({
      "what is in no category"},
     {" overview top account buckets timeline ", "", kLog, "info {one}",
      "what the log says, line by line"},
+    {" overview top account buckets ", "fit", kLog, "fit {one}",
+     "how long a context its KV cache could have"},
     {" overview top ", "timeline", kRun, "timeline {one}",
      "memory over the whole run, by who holds it"},
     {" overview timeline ", "steps", kRun | kNoLog, "steps {one}", "the peak of each step"},

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <boost/program_options/value_semantic.hpp>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/command.h"
+#include "memtool/profile/answers/context_fit.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
 #include "memtool/profile/base/paths.h"
@@ -23,6 +25,7 @@
 #include "rows/rows.h"
 #include "rows/rows_command.h"
 #include "whatif/cards.h"
+#include "whatif/fit_log.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
 #include "words/words.h"
@@ -62,12 +65,13 @@ class FitCommand final : public RowsCommand {
                              "stack, bucket or bucket:AXIS"}) {}
 
   [[nodiscard]] Doc doc() const override {
-    return {.usage = "[options] --x NAME=A,B[,C...] FILE FILE [FILE...]",
+    return {.usage = "[options] {--x NAME=A,B[,C...] FILE FILE [FILE...] | LOG}",
             .examples =
                 "memtool fit --x batch=8,16 batch8.pickle batch16.pickle\n"
                 "memtool fit --x batch=8,16 --at-x 64 --card A100-40GB batch8.pickle "
                 "batch16.pickle\n"
-                "memtool fit --x ctx=512,1024,4096 --conf expandable_segments:True ctx*.pickle",
+                "memtool fit --x ctx=512,1024,4096 --conf expandable_segments:True ctx*.pickle\n"
+                "memtool fit vllm.log --card H100-80GB",
             .often = "x at-x card conf"};
   }
 
@@ -78,7 +82,8 @@ class FitCommand final : public RowsCommand {
     add("x", po::value(&x_text_)->value_name("[NAME=]A,B,…"),
         "what differs between the recordings, and its value in each, in the order of the files");
     add("at-x", po::value(&at_text_)->value_name("X,…"),
-        "predict at these (default: twice and four times the largest)");
+        "predict at these (default: twice and four times the largest); of a server's log: lengths "
+        "of one sequence, in tokens");
     add("card", ToValue(&card_, CardNames())->value_name("NAME|SIZE"),
         "also the largest X that fits a card: a name such as A100-40GB, or its whole memory");
     add("overhead", po::value(&overhead_)->value_name("SIZE"),
@@ -107,9 +112,13 @@ class FitCommand final : public RowsCommand {
   }
 
   Result<void> ResolveX() {
+    if (!at_text_.empty()) {
+      auto at = ParseNumbers("--at-x", at_text_);
+      MEMTOOL_TRY(at);
+      query_.at = *std::move(at);
+    }
     if (x_text_.empty()) {
-      return Fail(ErrorCode::kUsage, "--x: what differs between the recordings?",
-                  "--x batch=8,16 for a recording at batch 8 and one at 16");
+      return {};
     }
     const std::size_t equals = x_text_.find('=');
     if (equals != std::string::npos) {
@@ -124,11 +133,6 @@ class FitCommand final : public RowsCommand {
     if (sorted.size() < 2 || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
       return Fail(ErrorCode::kUsage, "--x: at least two different values, one for each FILE",
                   "--x batch=8,16");
-    }
-    if (!at_text_.empty()) {
-      auto at = ParseNumbers("--at-x", at_text_);
-      MEMTOOL_TRY(at);
-      query_.at = *std::move(at);
     }
     return {};
   }
@@ -156,7 +160,10 @@ class FitCommand final : public RowsCommand {
   Result<std::vector<std::string>> Names(Streams& streams) override {
     auto names = RowsCommand::Names(streams);
     MEMTOOL_TRY(names);
-    if (names->size() != query_.x.size()) {
+    if (query_.x.empty() && names->size() > 1) {
+      return tl::unexpected(NoX());
+    }
+    if (!query_.x.empty() && names->size() != query_.x.size()) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("{} for {} in --x", Counted(names->size(), "FILE"),
                               Counted(query_.x.size(), "value")),
@@ -165,7 +172,35 @@ class FitCommand final : public RowsCommand {
     return names;
   }
 
+  static Error NoX() {
+    return {.code = ErrorCode::kUsage,
+            .message = "--x: what differs between the recordings?",
+            .hint =
+                "--x batch=8,16 for a recording at batch 8 and one at 16; a log of a server "
+                "needs none"};
+  }
+
+  // Without --x: of a log, which tells its own bytes per token.
+  Result<void> AnswerLog(InputReader& input_reader, const std::vector<std::string>& names) {
+    ContextQuery query{.at = {}, .limit = query_.limit};
+    for (const double at : query_.at) {
+      query.at.push_back(std::max<std::int64_t>(std::llround(at), 1));
+    }
+    return input_reader.ForEach(names, view(), [&](const Selection& selection) -> Result<void> {
+      if (selection.source().metadata.origin.kind != RecordingKind::kLog) {
+        return tl::unexpected(NoX());
+      }
+      auto answer = MakeContextFit(selection, query);
+      MEMTOOL_TRY(answer);
+      context_ = *std::move(answer);
+      return {};
+    });
+  }
+
   Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
+    if (query_.x.empty()) {
+      return AnswerLog(input_reader, names);
+    }
     query_.by = view().by();
     FitMaker maker(query_);
     std::size_t added = 0;
@@ -200,12 +235,16 @@ class FitCommand final : public RowsCommand {
   }
 
   Result<void> Print(const InputReader& input_reader, Streams& streams) override {
+    if (context_) {
+      return output().Print(
+          MakeView(*context_), [&] { return ContextTable(*context_, card_note_); }, streams);
+    }
     return output().Print(
         MakeView(answer_), [&] { return Table(input_reader); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {
-    if (answer_.gate.accepted()) {
+    if (context_ || answer_.gate.accepted()) {
       return ExitCode::kOk;
     }
     Warn(streams, RefusalText());
@@ -453,6 +492,7 @@ class FitCommand final : public RowsCommand {
   std::vector<std::string> confs_;
   FitQuery query_;
   FitAnswer answer_;
+  std::optional<ContextFit> context_;
 };
 
 }  // namespace

@@ -274,15 +274,15 @@ class Questions:
     def fit(self, *others: Any, x: Union[str, Sequence[str], None] = None,
             at_x: Union[str, int, Sequence[Union[str, int]], None] = None, card: Optional[Size] = None,
             **options: Any) -> Answer:
-        """What the program needs at another batch size or sequence length.
+        """What the program needs at another batch size or sequence length; of a server's log, how long a context fits.
 
-        others: the same program at other sizes
-        x:      the sizes of all, this one first: "batch=8,16"
+        others: the same program at other sizes; of a log none
+        x:      the sizes of all, this one first: "batch=8,16"; of a log none
         at_x:   the size that is asked about, or several
         card:   "A100-40GB", or its memory in bytes: the largest size that fits is figures["largest"]
 
         Columns: x, live_peak and reserved_peak (bytes), recorded_live and recorded_reserved (bytes), error
-        (0 to 1), passes.
+        (0 to 1), passes; of a log tokens, sequences and kv_bytes.
         """
         return self._answer("fit", *others, x=x, at_x=at_x, card=card, **options)
 

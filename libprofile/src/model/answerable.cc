@@ -31,6 +31,17 @@ bool CanRunOut(const Recording& recording) {
   return HasAllocator(recording) && recording.metadata.origin.kind != RecordingKind::kProgram;
 }
 
+// A log gives bytes per token, or nothing to scale by.
+bool CanFit(const Recording& recording) {
+  return recording.metadata.origin.kind != RecordingKind::kLog
+             ? HasHistory(recording)
+             : std::any_of(recording.statements.begin(), recording.statements.end(),
+                           [](const Statement& statement) {
+                             return statement.what().name == "kv_tokens" ||
+                                    statement.what().name == "kv_cells";
+                           });
+}
+
 struct Question {
   std::string_view name;
   bool (*answerable)(const Recording&);
@@ -44,7 +55,7 @@ constexpr std::array kQuestions{
     Question{"dot", HasSamples},    Question{"timeline", HasHistory},
     Question{"steps", HasHistory},  Question{"segments", HasAllocator},
     Question{"events", HasHistory}, Question{"oom", CanRunOut},
-    Question{"whatif", HasHistory}, Question{"fit", HasHistory},
+    Question{"whatif", HasHistory}, Question{"fit", CanFit},
     Question{"leaks", HasEvents},   Question{"cut", HasAllocator},
 };
 
