@@ -290,14 +290,41 @@ Result<void> AccountMaker::Spread(const Selection& selection, Take take) {
   return {};
 }
 
+Quantity AccountMaker::TotalOf(const Selection& rows) {
+  return {.bytes = TotalRetained(rows), .source = rows.recording().metadata.format};
+}
+
+// What the rows sum to is what was requested, unless something else is known.
+Result<void> AccountMaker::AddRequested(const Selection& selection, Part& part) {
+  const bool log = selection.recording().metadata.origin.kind == RecordingKind::kLog;
+  if (log && (part.facts.used || part.facts.process)) {
+    part.rows.reset();
+    return {};
+  }
+  if (part.facts.reserved_kind == ReservedKind::kBfcPool) {
+    part.facts.requested.reset();  // a chunk's size is all that is known
+    return {};
+  }
+  if (part.facts.requested) {
+    return {};
+  }
+  if (selection.history() != nullptr && !selection.history()->history().breakdowns.empty()) {
+    auto asked = Cut(*part.rows, {.column = part.rows->choice().type, .rounding = false});
+    MEMTOOL_TRY(asked);
+    if (TotalRetained(*asked) < TotalRetained(*part.rows)) {
+      part.facts.allocated = TotalOf(*part.rows);
+      part.rows = *std::move(asked);
+    }
+  }
+  part.facts.requested = TotalOf(*part.rows);
+  return {};
+}
+
 Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
                                                   const std::string* device) {
   const Recording& recording = selection.recording();
   const Origin& origin = recording.metadata.origin;
   const Columns columns = MakeColumns(selection);
-  const auto quantity = [&recording](const Selection& rows) {
-    return Quantity{.bytes = TotalRetained(rows), .source = recording.metadata.format};
-  };
   auto with_host = Cut(selection, {.device = device, .column = columns.actual});
   auto rows = Cut(
       selection,
@@ -322,11 +349,11 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
   }
   Supplement(part.facts, GetCounters(recording, device, TotalRetained(*with_host)));
   if (origin.kind == RecordingKind::kDriverLog && !part.facts.reserved) {
-    part.facts.reserved = quantity(*part.rows);
+    part.facts.reserved = TotalOf(*part.rows);
     part.facts.reserved_kind = ReservedKind::kWholeProcess;
   }
   if (origin.framework == Framework::kMxnet) {
-    part.facts.allocated = quantity(*part.rows);
+    part.facts.allocated = TotalOf(*part.rows);
     part.facts.cached_unknown = true;
     if (part.facts.process) {
       part.facts.reserved = part.facts.allocated;  // what the writer subtracted from NVML's figure
@@ -339,21 +366,7 @@ Result<AccountMaker::Part> AccountMaker::MakePart(const Selection& selection,
     MEMTOOL_TRY(requested);
     part.rows = *std::move(requested);
   }
-  if (origin.kind == RecordingKind::kLog && (part.facts.used || part.facts.process)) {
-    part.rows.reset();
-  } else if (part.facts.reserved_kind == ReservedKind::kBfcPool) {
-    part.facts.requested.reset();  // a chunk's size is all that is known
-  } else if (!part.facts.requested) {
-    if (selection.history() != nullptr && !selection.history()->history().breakdowns.empty()) {
-      auto asked = Cut(*part.rows, {.column = part.rows->choice().type, .rounding = false});
-      MEMTOOL_TRY(asked);
-      if (TotalRetained(*asked) < TotalRetained(*part.rows)) {
-        part.facts.allocated = quantity(*part.rows);
-        part.rows = *std::move(asked);
-      }
-    }
-    part.facts.requested = quantity(*part.rows);
-  }
+  MEMTOOL_TRY(AddRequested(selection, part));
   return part;
 }
 
