@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <iterator>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "log/escapes.h"
@@ -372,23 +371,20 @@ void Scan::Add(OomMessage message) {
 // The pool of XLA and TensorFlow asks for much at a time, then for less: only the last refusal of a
 // process that says nothing else is its failure.
 void Scan::MoveGrowths() {
-  std::set<std::string, std::less<>> said;  // by processes, from the end
-  std::vector<OomMessage> kept;
-  for (auto message = log_.messages.rbegin(); message != log_.messages.rend(); ++message) {
-    if (message->growth && said.contains(message->prefix)) {
-      ++log_.retries;
-      --log_.found;
-      if (!log_.last_retry) {
-        log_.last_retry = std::move(*message);
-      }
+  std::map<std::string, std::uint32_t, std::less<>> said;  // messages of each process, from the end
+  for (std::size_t i = log_.messages.size(); i-- > 0;) {
+    OomMessage& message = log_.messages[i];
+    if (!IsOfPool(message) || ++said[message.prefix] == 1 || !message.growth) {
       continue;
     }
-    if (IsOfPool(*message)) {
-      said.insert(message->prefix);
+    message.retry = true;
+    ++log_.retries;
+    --log_.found;
+    if (!log_.last_retry) {
+      log_.last_retry = message;
     }
-    kept.push_back(std::move(*message));
   }
-  log_.messages.assign(std::move_iterator(kept.rbegin()), std::move_iterator(kept.rend()));
+  std::erase_if(log_.messages, [](const OomMessage& message) { return message.retry; });
 }
 
 OomLog Scan::Finish() {

@@ -206,41 +206,47 @@ void AddRows(const Reading& reading, const ContextQuery& query, ContextFit& fit)
   }
 }
 
-// The device on which the fewest tokens fit.
-void Decide(const Reading& reading, const ContextQuery& query,
-            const std::map<std::string_view, Device>& devices, ContextFit& fit) {
-  const auto budget_of = [&](const Device& device) {
-    return query.limit                            ? query.limit
-           : MakesWhatIsAsked(reading.producer()) ? device.free
-                                                  : std::nullopt;
-  };
-  const bool any = std::any_of(devices.begin(), devices.end(), [&](const auto& each) {
-    return each.second.growing > 0 && budget_of(each.second);
-  });
+// What one device leaves for its caches.
+ContextFit OnDevice(std::string_view name, const Device& device, ContextFit fit,
+                    const std::optional<std::int64_t>& budget) {
+  fit.device = name;
+  fit.kv_bytes = device.growing;
+  fit.sliding = device.sliding;
+  fit.other_bytes = device.other;
+  fit.fitting = fit.tokens;
+  fit.budget = budget.value_or(0);
+  if (budget) {
+    const std::int64_t left =
+        SaturatingSubtract(fit.budget, SaturatingAdd(device.other, device.sliding));
+    fit.fitting =
+        left <= 0 ? 0
+                  : static_cast<std::int64_t>(static_cast<double>(left) / fit.bytes_per_token());
+  }
+  return fit;
+}
+
+// The device on which the fewest tokens fit. A host's memory, of which nobody says how much there
+// is, is not what ends first.
+ContextFit Decide(const Reading& reading, const ContextQuery& query,
+                  const std::map<std::string_view, Device>& devices, const ContextFit& fit) {
+  std::optional<ContextFit> least;
   for (const auto& [name, device] : devices) {
-    const auto budget = budget_of(device);
-    if (device.growing <= 0 || (any && !budget)) {
-      continue;  // a host's memory is not what ends first
+    if (device.growing <= 0) {
+      continue;
     }
-    std::int64_t fitting = fit.tokens;
-    if (budget) {
-      const std::int64_t left =
-          SaturatingSubtract(*budget, SaturatingAdd(device.other, device.sliding));
-      const double each = static_cast<double>(device.growing) / static_cast<double>(fit.tokens);
-      fitting = left <= 0 ? 0 : static_cast<std::int64_t>(static_cast<double>(left) / each);
-    }
-    if (fit.kv_bytes == 0 || fitting < fit.fitting) {
-      fit.device = name;
-      fit.kv_bytes = device.growing;
-      fit.sliding = device.sliding;
-      fit.other_bytes = device.other;
-      fit.fitting = fitting;
-      fit.budget = budget.value_or(0);
-      fit.budget_kind = query.limit ? ContextBudget::kLimit
-                        : budget    ? ContextBudget::kFree
-                                    : ContextBudget::kAsIs;
+    const bool asked = MakesWhatIsAsked(reading.producer());
+    const auto budget = query.limit ? query.limit : asked ? device.free : std::nullopt;
+    ContextFit here = OnDevice(name, device, fit, budget);
+    here.budget_kind = query.limit ? ContextBudget::kLimit
+                       : budget    ? ContextBudget::kFree
+                                   : ContextBudget::kAsIs;
+    const bool known = here.budget_kind != ContextBudget::kAsIs;
+    const bool least_known = least && least->budget_kind != ContextBudget::kAsIs;
+    if (!least || known > least_known || (known == least_known && here.fitting < least->fitting)) {
+      least = std::move(here);
     }
   }
+  return least.value_or(fit);
 }
 
 }  // namespace
@@ -275,7 +281,7 @@ Result<ContextFit> MakeContextFit(const Selection& selection, const ContextQuery
   if (!named) {
     devices[{}].other = reading.OtherParts();
   }
-  Decide(reading, query, devices, fit);
+  fit = Decide(reading, query, devices, fit);
   AddRows(reading, query, fit);
   return fit;
 }
