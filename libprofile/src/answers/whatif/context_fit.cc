@@ -207,20 +207,19 @@ void AddRows(const Reading& reading, const ContextQuery& query, ContextFit& fit)
 }
 
 // What one device leaves for its caches.
-ContextFit OnDevice(std::string_view name, const Device& device, ContextFit fit,
-                    const std::optional<std::int64_t>& budget) {
+ContextFit OnDevice(std::string_view name, const Device& device, ContextFit fit) {
   fit.device = name;
   fit.kv_bytes = device.growing;
   fit.sliding = device.sliding;
   fit.other_bytes = device.other;
   fit.fitting = fit.tokens;
-  fit.budget = budget.value_or(0);
-  if (budget) {
+  if (fit.budget_kind == ContextBudget::kFree) {
+    fit.budget = device.free.value_or(0);
+  }
+  if (fit.budget_kind != ContextBudget::kAsIs) {
     const std::int64_t left =
         SaturatingSubtract(fit.budget, SaturatingAdd(device.other, device.sliding));
-    fit.fitting =
-        left <= 0 ? 0
-                  : static_cast<std::int64_t>(static_cast<double>(left) / fit.bytes_per_token());
+    fit.fitting = std::max<std::int64_t>(Scaled(left, 1 / fit.bytes_per_token()), 0);
   }
   return fit;
 }
@@ -228,18 +227,18 @@ ContextFit OnDevice(std::string_view name, const Device& device, ContextFit fit,
 // The device on which the fewest tokens fit. A host's memory, of which nobody says how much there
 // is, is not what ends first.
 ContextFit Decide(const Reading& reading, const ContextQuery& query,
-                  const std::map<std::string_view, Device>& devices, const ContextFit& fit) {
+                  const std::map<std::string_view, Device>& devices, ContextFit fit) {
+  fit.budget = query.limit.value_or(0);
+  const bool asked = MakesWhatIsAsked(reading.producer());
   std::optional<ContextFit> least;
   for (const auto& [name, device] : devices) {
     if (device.growing <= 0) {
       continue;
     }
-    const bool asked = MakesWhatIsAsked(reading.producer());
-    const auto budget = query.limit ? query.limit : asked ? device.free : std::nullopt;
-    ContextFit here = OnDevice(name, device, fit, budget);
-    here.budget_kind = query.limit ? ContextBudget::kLimit
-                       : budget    ? ContextBudget::kFree
-                                   : ContextBudget::kAsIs;
+    fit.budget_kind = query.limit            ? ContextBudget::kLimit
+                      : asked && device.free ? ContextBudget::kFree
+                                             : ContextBudget::kAsIs;
+    ContextFit here = OnDevice(name, device, fit);
     const bool known = here.budget_kind != ContextBudget::kAsIs;
     const bool least_known = least && least->budget_kind != ContextBudget::kAsIs;
     if (!least || known > least_known || (known == least_known && here.fitting < least->fitting)) {
