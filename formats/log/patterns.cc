@@ -55,11 +55,12 @@ void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
 
 // False: a pattern has no such field.
 bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
-  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 4> kFlags = {
+  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 5> kFlags = {
       {{"adds", &Pattern::adds},
        {"host", &Pattern::host},
        {"titled", &Pattern::titled},
-       {"repeats", &Pattern::repeats}}};
+       {"repeats", &Pattern::repeats},
+       {"report", &Pattern::report}}};
   for (const auto& [name, flag] : kFlags) {
     if (field.key == name) {
       pattern.*flag = ReadFlag(field.value);
@@ -96,8 +97,9 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
     const bool list = field.key == "gives";
     Want(field.value, list ? YamlValue::Kind::kList : YamlValue::Kind::kText, field.key);
     if (!ReadField(field, pattern)) {
-      Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
-             "pattern, versions, kind, adds, rounds, host, titled, repeats, example, gives");
+      Refuse(
+          field.mark, fmt::format("a pattern has no '{}'", field.key),
+          "pattern, versions, kind, adds, rounds, host, titled, repeats, report, example, gives");
     }
   }
   if (pattern.expression.empty()) {

@@ -47,6 +47,7 @@ struct Pattern {
   bool host = false;
   bool titled = false;   // the line before names the stage
   bool repeats = false;  // of a failure: says again what one just before it said
+  bool report = false;   // alone, and once: a report to account, no log
   std::string example;
   std::vector<std::string> gives;  // "weights=1.5GiB"
   std::string expression;          // of RE2

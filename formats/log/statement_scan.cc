@@ -165,6 +165,8 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.below = amount->below;
         statement.above = amount->above;
         Add(statement);
+        only_reports_ = only_reports_ && pattern.report && !reported_[capture.amount];
+        reported_.set(capture.amount);
       }
     }
   }

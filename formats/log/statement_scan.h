@@ -3,6 +3,7 @@
 
 #include <re2/re2.h>
 
+#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,6 +38,7 @@ class StatementScan {
   // Whether the next line is wanted whatever is in it.
   [[nodiscard]] bool WantsNext() const { return samples_.open(); }
   Statements Finish() {
+    statements_.report = only_reports_ && !statements_.list.empty();
     std::move(samples_).GiveTo(statements_);
     return std::move(statements_);
   }
@@ -61,6 +63,8 @@ class StatementScan {
   std::map<std::size_t, std::size_t> taken_;  // of the line: where matches begin and end
   std::vector<FoundFailure> failures_;        // of the line
   bool failure_ = false;                      // the match that is read is one
+  std::bitset<256> reported_;                 // amounts of reports
+  bool only_reports_ = true;                  // each of them once
   std::uint32_t run_ = 0;
   SampleTables samples_;
   Statements statements_;

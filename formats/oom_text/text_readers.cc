@@ -31,6 +31,11 @@ Result<Recording> FromStatements(const OomLog& log) {
   return log::ToRecording(log.statements, failures);
 }
 
+// A single report of a process is for commands that ask for one.
+bool IsRecording(const OomLog& found) {
+  return !found.statements.list.empty() && !found.statements.report;
+}
+
 // Keeps the log: a message says more than its table.
 Result<Recording> WithText(Result<Recording> recording, std::string text) {
   if (recording) {
@@ -54,7 +59,7 @@ Result<Recording> ReadTable(ByteWindow& in, oom_text::TableKind kind, std::strin
 Result<Recording> LogReader::Read(ByteWindow& in, const Limits& /*limits*/) const {
   std::string text;
   const OomLog found = oom_text::ScanLog(in, nullptr, &text);
-  if (found.statements.list.empty()) {
+  if (!IsRecording(found)) {
     return Fail(ErrorCode::kUnknownFormat,
                 "this log says nothing about memory that a pattern knows", "memtool help patterns");
   }
@@ -74,7 +79,7 @@ std::optional<Result<Recording>> oom_text::ReadText(ByteWindow& in,
   std::string text;
   const OomLog found = ScanLog(in, patterns, &text);
   auto recording = ToRecording(found, TableKind::kAny);
-  if (!recording && !found.statements.list.empty()) {
+  if (!recording && IsRecording(found)) {
     recording = FromStatements(found);
   }
   return recording ? std::optional(WithText(*std::move(recording), std::move(text))) : std::nullopt;

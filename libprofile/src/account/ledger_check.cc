@@ -153,9 +153,11 @@ class Checker {
     }
   }
 
-  // The sum of the lines since the sum before.
+  // The sum of the lines since the sum before, of all devices.
   void AddUp(const Statement& statement) {
-    if (statement.what().role != AmountRole::kPart) {
+    const bool of_one = statement.device.valid() || statement.host;
+    if (statement.what().role != AmountRole::kPart ||
+        (of_one && statement.kind == StatementKind::kSum)) {
       return;
     }
     Amounts::Figure& sum = SumOf(statement).figure;

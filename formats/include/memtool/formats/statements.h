@@ -18,6 +18,7 @@ struct Statements {
   std::vector<Statement> list;     // by line; the first ones, when there are very many
   StringTable strings;             // of their ids
   std::uint64_t found = 0;         // all of them
+  bool report = false;             // once what a report has (memory_stats()), and nothing else
   std::uint64_t starts = 0;        // lines that say that a run begins
   std::vector<UnreadLine> unread;  // the first few
   std::uint64_t unread_count = 0;
