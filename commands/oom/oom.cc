@@ -338,9 +338,9 @@ class OomCommand final : public RowsCommand {
   // "train.log line 12 · PyTorch, wording since 2.1 · message 1 of 2"
   static std::string SourceText(const OomAnswer& answer) {
     const OomMessage& message = *answer.found->message;
-    std::string text = fmt::format("{} line {} · {}", answer.head.inputs.front().path,
-                                   FormatCount(static_cast<std::int64_t>(message.line)),
-                                   formats::ToDisplayName(message));
+    std::string text =
+        fmt::format("{} line {} · {}", answer.head.inputs.front().path,
+                    FormatCount(static_cast<std::int64_t>(message.line)), ToDisplayName(message));
     text += message.complete ? "" : " · the message is cut off";
     return answer.messages > 1
                ? text + fmt::format(" · message {} of {}", FormatCount(answer.message),

@@ -29,8 +29,4 @@ OomLog FindOoms(std::string_view /*text*/) {
   return {};
 }
 
-std::string ToDisplayName(const OomMessage& message) {
-  return message.kind;
-}
-
 }  // namespace memtool::formats

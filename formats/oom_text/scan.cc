@@ -423,40 +423,4 @@ OomLog FindOoms(std::string_view text) {
   return oom_text::ScanLog(window);
 }
 
-std::string ToDisplayName(const OomMessage& message) {
-  switch (message.wording) {
-    case OomWording::kTorchCached:
-      return "PyTorch, wording of 1.0 to 1.3";
-    case OomWording::kTorchReserved:
-      return "PyTorch, wording of 1.4 to 2.0";
-    case OomWording::kTorchUnallocated:
-      return "PyTorch, wording since 2.1";
-    case OomWording::kTorchAsync:
-      return "PyTorch on cudaMallocAsync";
-    case OomWording::kTorchMps:
-      return "PyTorch on MPS";
-    case OomWording::kXla:
-      return "XLA (JAX, TensorFlow)";
-    case OomWording::kXlaHbm:
-    case OomWording::kXlaScoped:
-      return "XLA's compiler";
-    case OomWording::kXlaTpu:
-      return "XLA's runtime on a TPU";
-    case OomWording::kTensorFlow:
-      return "TensorFlow";
-    case OomWording::kTorchRetry:
-      return "PyTorch, figures of its last warning";
-    case OomWording::kLibrary:
-    case OomWording::kVllm:
-      return message.kind;
-    case OomWording::kHost:
-      return message.kind == "CPU"      ? "PyTorch's allocator of the host"
-             : message.kind == "kernel" ? "the kernel of the host"
-                                        : message.kind;
-    case OomWording::kNoFigures:
-      break;
-  }
-  return message.kind.empty() ? "without figures" : message.kind + ", without figures";
-}
-
 }  // namespace memtool::formats

@@ -30,9 +30,6 @@ struct OomLog {
   std::optional<std::uint64_t> ended_at{};
 };
 
-// What an OomWording means, for people: "PyTorch 1.4 to 2.0".
-std::string ToDisplayName(const OomMessage& message);
-
 // The messages in a log that is in memory, whatever its text.
 OomLog FindOoms(std::string_view text);
 

@@ -370,14 +370,6 @@ class Adviser {
   std::vector<OomAdvice> advice_;
 };
 
-template <class Code, std::size_t kCount>
-std::string_view NameIn(const std::array<std::pair<Code, std::string_view>, kCount>& names,
-                        Code code) {
-  const auto* const at = std::find_if(names.begin(), names.end(),
-                                      [code](const auto& each) { return each.first == code; });
-  return at == names.end() ? std::string_view{} : at->second;
-}
-
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {

@@ -1,6 +1,8 @@
 #include "answers/oom/oom_conclude.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "answers/oom/oom_figures.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -123,85 +125,54 @@ void Conclude(OomCase& found) {
 }
 
 std::string_view ToName(OomReason reason) {
-  switch (reason) {
-    case OomReason::kNone:
-      break;
-    case OomReason::kFragmentation:
-      return "fragmentation";
-    case OomReason::kFull:
-      return "full";
-    case OomReason::kPoolRefused:
-      return "pool_refused";
-    case OomReason::kNeither:
-      return "neither";
-    case OomReason::kLimit:
-      return "limit";
-    case OomReason::kUnstatedLimit:
-      return "unstated_limit";
-    case OomReason::kMpsLimit:
-      return "mps_limit";
-    case OomReason::kTooLarge:
-      return "too_large";
-    case OomReason::kAbsurd:
-      return "absurd";
-    case OomReason::kFreeBlockUnused:
-      return "free_block_unused";
-    case OomReason::kDriverRefused:
-      return "driver_refused";
-    case OomReason::kReserve:
-      return "reserve";
-    case OomReason::kStartRefused:
-      return "start_refused";
-    case OomReason::kHostMemory:
-      return "host_memory";
-    case OomReason::kNoFigures:
-      return "no_figures";
-    case OomReason::kOnlyRequested:
-      return "only_asked";
-    case OomReason::kProgramOnly:
-      return "program_only";
-    case OomReason::kFreeUnknown:
-      return "free_untold";
-    case OomReason::kCacheUnknown:
-      return "cache_untold";
-  }
-  return "none";
+  using Reason = OomReason;
+  static constexpr std::array<std::pair<Reason, std::string_view>, 20> kNames{{
+      {Reason::kNone, "none"},
+      {Reason::kFragmentation, "fragmentation"},
+      {Reason::kFull, "full"},
+      {Reason::kPoolRefused, "pool_refused"},
+      {Reason::kNeither, "neither"},
+      {Reason::kLimit, "limit"},
+      {Reason::kUnstatedLimit, "unstated_limit"},
+      {Reason::kMpsLimit, "mps_limit"},
+      {Reason::kTooLarge, "too_large"},
+      {Reason::kAbsurd, "absurd"},
+      {Reason::kFreeBlockUnused, "free_block_unused"},
+      {Reason::kDriverRefused, "driver_refused"},
+      {Reason::kReserve, "reserve"},
+      {Reason::kStartRefused, "start_refused"},
+      {Reason::kHostMemory, "host_memory"},
+      {Reason::kNoFigures, "no_figures"},
+      {Reason::kOnlyRequested, "only_asked"},
+      {Reason::kProgramOnly, "program_only"},
+      {Reason::kFreeUnknown, "free_untold"},
+      {Reason::kCacheUnknown, "cache_untold"},
+  }};
+  return NameIn(kNames, reason);
 }
 
 std::string_view ToName(OomRuledOut ruled_out) {
-  switch (ruled_out) {
-    case OomRuledOut::kNothing:
-      break;
-    case OomRuledOut::kSmallDevice:
-      return "small_device";
-    case OomRuledOut::kFragmentation:
-      return "fragmentation";
-  }
-  return "";
+  static constexpr std::array<std::pair<OomRuledOut, std::string_view>, 2> kNames{{
+      {OomRuledOut::kSmallDevice, "small_device"},
+      {OomRuledOut::kFragmentation, "fragmentation"},
+  }};
+  return NameIn(kNames, ruled_out);
 }
 
 std::string_view VerdictName(const OomCase& found) {
+  static constexpr std::array<std::pair<OomCause, std::string_view>, 6> kNames{{
+      {OomCause::kUnknown, "unknown"},
+      {OomCause::kLimit, "limit"},
+      {OomCause::kFragmentation, "fragmentation"},
+      {OomCause::kFull, "full"},
+      {OomCause::kTooLarge, "too-large"},
+      {OomCause::kUnexplained, "unexplained"},
+  }};
   if (!found.failed) {
     return "none";
   }
-  if (found.conclusion.reason == OomReason::kReserve) {
-    return "limit";
-  }
-  switch (found.verdict.why) {
-    case OomCause::kLimit:
-      return "limit";
-    case OomCause::kFragmentation:
-      return "fragmentation";
-    case OomCause::kFull:
-      return "full";
-    case OomCause::kTooLarge:
-      return "too-large";
-    case OomCause::kUnexplained:
-      return "unexplained";
-    case OomCause::kUnknown:
-      break;
-  }
-  return "unknown";
+  return found.conclusion.reason == OomReason::kReserve ? "limit"
+                                                        : NameIn(kNames, found.verdict.why);
 }
 
 }  // namespace memtool

@@ -97,5 +97,7 @@ inline bool IsOfPool(const OomMessage& message) {
 
 // Its stable name: "torch-reserved".
 std::string_view ToName(OomWording wording);
+// Who wrote it, for people: "PyTorch, wording of 1.4 to 2.0".
+std::string ToDisplayName(const OomMessage& message);
 
 }  // namespace memtool
