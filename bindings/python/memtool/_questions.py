@@ -274,7 +274,9 @@ class Questions:
     def fit(self, *others: Any, x: Union[str, Sequence[str], None] = None,
             at_x: Union[str, int, Sequence[Union[str, int]], None] = None, card: Optional[Size] = None,
             **options: Any) -> Answer:
-        """What the program needs at another batch size or sequence length; of a server's log, how long a context fits.
+        """What the program needs at another batch size or sequence length.
+
+        Of a server's log, how long a context fits: rows of tokens, sequences and kv_bytes.
 
         others: the same program at other sizes; of a log none
         x:      the sizes of all, this one first: "batch=8,16"; of a log none
@@ -282,7 +284,7 @@ class Questions:
         card:   "A100-40GB", or its memory in bytes: the largest size that fits is figures["largest"]
 
         Columns: x, live_peak and reserved_peak (bytes), recorded_live and recorded_reserved (bytes), error
-        (0 to 1), passes; of a log tokens, sequences and kv_bytes.
+        (0 to 1), passes.
         """
         return self._answer("fit", *others, x=x, at_x=at_x, card=card, **options)
 
