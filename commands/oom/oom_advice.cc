@@ -183,7 +183,7 @@ OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found) {
               fmt::format("to see what holds the {}, record a {}: see memtool help recording",
                           FormatSize(advice.bytes),
                           GetPlatform(found).framework == "TensorFlow" ? "trace of its profiler"
-                          : IsPool(found)                              ? "device memory profile"
+                          : found.message && IsOfPool(*found.message)  ? "device memory profile"
                                                                        : "snapshot")};
     default:
       return {"NEXT",
@@ -217,7 +217,7 @@ std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& fou
     case OomAdviceKind::kFreeDevice:
       return OomSentence{
           "TRY", fmt::format("ending what else holds memory on this device (nvidia-smi names it): "
-                             "the pool may still take {}",
+                             "the pool may still take up to {}",
                              FormatSize(advice.bytes))};
     case OomAdviceKind::kSmallerBlocks:
       return OomSentence{

@@ -71,10 +71,10 @@ std::string Full(const OomCase& found) {
 
 std::string PoolRefused(const OomCase& found) {
   return fmt::format(
-      "full: the device, not {0}: it may take {1}, has {2}, and the driver refused "
-      "it {3} more",
-      PoolText(found), SizeOf(found.facts.limit), FormatSize(found.conclusion.held),
-      SizeOf(found.facts.requested_bytes));
+      "full: the device, not {}, which may take {}, has {}{}, and was refused {} more by the "
+      "driver",
+      PoolText(found), SizeOf(found.facts.limit), found.facts.cached ? "" : "at least ",
+      FormatSize(found.conclusion.held), SizeOf(found.facts.requested_bytes));
 }
 
 std::string Limit(const OomCase& found) {

@@ -368,23 +368,51 @@ void Scan::Add(OomMessage message) {
   }
 }
 
+namespace {
+
+// TensorFlow's error says what its allocator said before.
+bool SaysAgain(const OomMessage& error, const OomMessage& before) {
+  constexpr std::int64_t kRounding = 512;
+  return error.wording == OomWording::kTensorFlow && before.wording == OomWording::kXla &&
+         error.requested_bytes && before.requested_bytes &&
+         Magnitude(
+             SaturatingSubtract(error.requested_bytes->bytes, before.requested_bytes->bytes)) <=
+             SaturatingAdd(before.requested_bytes->precision, kRounding);
+}
+
+}  // namespace
+
 // The pool of XLA and TensorFlow asks for much at a time, then for less: only the last refusal of a
-// process that says nothing else is its failure.
-void Scan::MoveGrowths() {
-  std::map<std::string, std::uint32_t, std::less<>> said;  // messages of each process, from the end
-  for (std::size_t i = log_.messages.size(); i-- > 0;) {
-    OomMessage& message = log_.messages[i];
-    if (!IsOfPool(message) || ++said[message.prefix] == 1 || !message.growth) {
+// process that says nothing else is its failure. What is said again is one message.
+void Scan::MovePoolMessages() {
+  constexpr std::uint64_t kAtOnce = 64;  // lines
+  struct Last {
+    OomMessage* growth = nullptr;
+    const OomMessage* failure = nullptr;
+  };
+  std::map<std::string, Last> processes;
+  for (OomMessage& message : log_.messages) {
+    if (!IsOfPool(message)) {
       continue;
     }
-    message.retry = true;
-    ++log_.retries;
-    --log_.found;
-    if (!log_.last_retry) {
-      log_.last_retry = message;
+    Last& last = processes[message.prefix];
+    if (OomMessage* const growth = last.growth; growth != nullptr) {
+      ++log_.retries;
+      if (!log_.last_retry || log_.last_retry->line < growth->line) {
+        log_.last_retry = *growth;
+      }
+      growth->retry = true;
+      message.driver_refused = message.line - growth->line <= kAtOnce;
+    }
+    last.growth = message.growth ? &message : nullptr;
+    if (last.failure != nullptr && SaysAgain(message, *last.failure)) {
+      message.retry = true;
+    } else if (!message.growth) {
+      last.failure = &message;
     }
   }
-  std::erase_if(log_.messages, [](const OomMessage& message) { return message.retry; });
+  log_.found -=
+      std::erase_if(log_.messages, [](const OomMessage& message) { return message.retry; });
 }
 
 OomLog Scan::Finish() {
@@ -392,7 +420,7 @@ OomLog Scan::Finish() {
     Add(std::move(open.message));
   }
   open_.clear();
-  MoveGrowths();
+  MovePoolMessages();
   std::move(tables_).GiveTo(log_);
   log_.statements = statements_.Finish();
   return std::move(log_);

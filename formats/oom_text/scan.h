@@ -56,7 +56,7 @@ class Scan final : public log::LogSink {
   bool Weigh(Parsed& parsed, std::string_view tag);
   void TakeRetry(OomMessage message, std::string_view tag);
   void GoOn(std::string_view line);
-  void MoveGrowths();
+  void MovePoolMessages();
   void Add(OomMessage message);
 
   std::vector<Open> open_;

@@ -213,6 +213,26 @@ TEST(OomText, AttemptsOfAPoolToGrowAreRetries) {
   ASSERT_TRUE(failed.last_retry);
   EXPECT_EQ(failed.last_retry->line, 2U);
   EXPECT_EQ(test::GetBytes(failed.messages[1].requested_bytes), 1024 * 256 * 4);
+  EXPECT_TRUE(failed.messages[1].driver_refused);
+  EXPECT_FALSE(failed.messages[0].driver_refused);
+}
+
+TEST(OomText, TensorFlowsErrorSaysAgainWhatItsAllocatorSaid) {
+  const std::string warning =
+      "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00MiB (rounded to "
+      "1048576)requested by op a/b\n";
+  const std::string error = "OOM when allocating tensor with shape[512,512] and type float on x\n";
+  EXPECT_EQ(FindOoms(warning + error + error).found, 1U);
+  EXPECT_EQ(FindOoms(warning + error + warning + error).found, 2U);
+  EXPECT_EQ(FindOoms(warning + "OOM when allocating tensor with shape[9,512] and type float on x\n")
+                .found,
+            2U);
+  // What the driver refused is no failure that another one could say again.
+  EXPECT_EQ(FindOoms("failed to allocate 1.00MiB (1048576 bytes) from device: "
+                     "CUDA_ERROR_OUT_OF_MEMORY: out of memory\n" +
+                     error)
+                .found,
+            1U);
 }
 
 TEST(OomText, ADeviceWrittenAsACharacter) {

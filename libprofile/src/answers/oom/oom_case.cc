@@ -61,8 +61,9 @@ std::optional<Quantity> TakeImpossibleFree(OomFacts& facts) {
 // cause.
 bool HasRoomToGrow(const OomMessage& message) {
   const auto& reserved = message.pool ? message.pool->reserved : std::nullopt;
-  return reserved && message.limit && message.requested_bytes &&
-         SaturatingAdd(reserved->bytes, message.requested_bytes->bytes) <= message.limit->bytes;
+  const auto& held = reserved ? reserved : message.allocated;
+  return (reserved || message.driver_refused) && held && message.limit && message.requested_bytes &&
+         SaturatingAdd(held->bytes, message.requested_bytes->bytes) <= message.limit->bytes;
 }
 
 OomFacts MakeFacts(const OomMessage& message) {
@@ -87,7 +88,9 @@ OomFacts MakeFacts(const OomMessage& message) {
     facts.free->bytes = std::max<std::int64_t>(facts.free->bytes, 0);
   }
   if (IsOfPool(message) && facts.limit && facts.live && HasRoomToGrow(message)) {
-    facts.cached = Left(*ToQuantity(message.pool->reserved), *facts.live);
+    if (const auto taken = ToQuantity(message.pool ? message.pool->reserved : std::nullopt)) {
+      facts.cached = Left(*taken, *facts.live);
+    }
   } else if (IsOfPool(message) && facts.limit && facts.live) {
     // XLA takes its pool from the driver at the start; all that it hands out is in it.
     facts.capacity = std::exchange(facts.limit, std::nullopt);
@@ -159,7 +162,7 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   if (message.lacking && found.verdict.why == OomCause::kTooLarge) {
     found.verdict.short_in_all = message.lacking->bytes;
   }
-  if (IsOfPool(message) && facts.limit && facts.cached && facts.requested_bytes) {
+  if (IsOfPool(message) && facts.limit && facts.live && facts.requested_bytes) {
     JudgeGrowth(facts, found.verdict);
   }
   if (wording == OomWording::kTorchMps && facts.capacity && found.verdict.short_of_driver > 0) {

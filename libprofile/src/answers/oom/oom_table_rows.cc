@@ -202,6 +202,7 @@ OomMessage WithTables(const OomMessages& messages, std::int64_t number) {
       Fill(message.largest, other.largest);
     }
     message.gpu = message.gpu ? message.gpu : other.gpu;
+    message.driver_refused = message.driver_refused || other.driver_refused;
     message.op = message.op.empty() ? other.op : message.op;
     Fill(message.program, other.program);
     Fill(message.pool, other.pool);

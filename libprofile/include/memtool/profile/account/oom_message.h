@@ -64,6 +64,8 @@ struct OomMessage {
   // XLA's pool was refused more by the driver, and then tries less: a retry where another of these
   // or a failure follows.
   bool growth = false;
+  // The driver refused the pool more just before: what is not live of its limit was never taken.
+  bool driver_refused = false;
   bool absurd = false;  // the request is more than any device has, and its size is not reported
   std::optional<OomNumber> capacity{};
   std::optional<OomNumber> free{};       // by the driver
