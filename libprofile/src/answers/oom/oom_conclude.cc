@@ -34,6 +34,13 @@ OomReason UnknownReason(const OomCase& found) {
              : OomReason::kOnlyRequested;
 }
 
+OomReason FullReason(const OomCase& found) {
+  if (found.message && IsOfPool(*found.message) && found.facts.limit) {
+    return OomReason::kPoolRefused;
+  }
+  return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
+}
+
 OomReason GetReason(const OomCase& found) {
   const OomFacts& facts = found.facts;
   if (!found.failed) {
@@ -50,10 +57,7 @@ OomReason GetReason(const OomCase& found) {
     case OomCause::kFragmentation:
       return OomReason::kFragmentation;
     case OomCause::kFull:
-      if (found.message && IsOfPool(*found.message) && facts.limit) {
-        return OomReason::kPoolRefused;
-      }
-      return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
+      return FullReason(found);
     case OomCause::kLimit:
       return facts.limit      ? OomReason::kLimit
              : found.snapshot ? OomReason::kUnstatedLimit
