@@ -33,6 +33,15 @@ StatementKind KindOf(const Pattern& pattern) {
                                                : StatementKind::kMeasured;
 }
 
+// `unit`: as the line has it, where the pattern has none. There are never fewer than no tokens.
+std::optional<ReadAmount> AmountOf(const Capture& capture, std::string_view word,
+                                   std::string_view unit, bool rounds_down) {
+  const auto amount =
+      ParseAmount(word, capture.unit != 0 ? capture.unit : ParseUnit(unit), rounds_down);
+  const bool fewer = capture.kind == Capture::Kind::kCount && amount && amount->value < 0;
+  return fewer ? std::nullopt : amount;
+}
+
 }  // namespace
 
 StatementScan::StatementScan(std::span<const PatternTable* const> tables) {
@@ -157,9 +166,9 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
       } else if (capture.kind == Capture::Kind::kStage) {
         statement.stage = Intern(GetMessage(word));
-      } else if (const auto amount = ParseAmount(
-                     word, capture.unit != 0 ? capture.unit : ParseUnit(text_of(at + 1)),
-                     pattern.rounds_down)) {
+      } else if (const auto amount =
+                     AmountOf(capture, word, capture.unit != 0 ? "" : text_of(at + 1),
+                              pattern.rounds_down)) {
         statement.amount = capture.amount;
         statement.value = amount->value;
         statement.below = amount->below;
