@@ -347,8 +347,9 @@ constexpr FigureInfo kContextFigures[] = {
     {"sliding_bytes", "natural", "caches that do not grow with the context"},
     {"other_bytes", "natural", "what else is held"},
     {"budget", "natural|null", "what all of it may take"},
-    {"budget_from", R"("as_is"|"free"|"limit")",
-     "whether that is the cache as it is, what was free before, or --card"},
+    {"budget_from", R"("as_is"|"free"|"share"|"limit")",
+     "whether that is the cache as it is, what was free before, the server's share of --card, or "
+     "--card less --overhead"},
     {"fitting", "natural", "tokens that fit"},
 };
 constexpr FigureInfo kFitFigures[] = {

@@ -60,7 +60,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {" overview ", "leaks", kGrows, "leaks {one}", "which lines grow, step by step"},
     {" overview buckets ", "buckets", kOthers, "buckets --explain Others {all}",
      "what is in no category"},
-    {" overview top account buckets timeline ", "", kLog, "info {one}",
+    {" overview top account buckets timeline fit-context ", "", kLog, "info {one}",
      "what the log says, line by line"},
     {" overview top account buckets ", "fit", kLog, "fit {one}",
      "how long a context its KV cache could have"},
@@ -87,8 +87,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {" whatif ", "segments", kBlocks, "segments {one}", "what fragmented it as it was"},
     {" top ", "buckets", kKnown, "buckets {all}", "the same bytes by category"},
     {" info ", "", kAlways, "{one}", "all of it on one screen"},
-    {" info check fit tags account segments events steps whatif buckets tree flame ", "top",
-     kAlways, "top {last}", "what holds it, function by function"},
+    {" info check fit fit-context tags account segments events steps whatif buckets tree flame ",
+     "top", kAlways, "top {last}", "what holds it, function by function"},
     {" top ", "flame", kNoLog, "flame {all}", "the whole call tree"},
 });
 

@@ -34,7 +34,12 @@ struct Device {
 
 class Reading {
  public:
-  explicit Reading(const Recording& recording) : recording_(recording) { ChooseOwner(); }
+  explicit Reading(const Recording& recording) : recording_(recording) {
+    ChooseOwner();
+    ledger_ = LedgerBefore(recording.statements, recording.strings,
+                           std::numeric_limits<std::uint64_t>::max(),
+                           {.prefix = owner_.first, .rank = owner_.second});
+  }
 
   // The caches of the last run of the process with the largest.
   [[nodiscard]] std::vector<Cache> Caches() const {
@@ -44,19 +49,18 @@ class Reading {
     for (auto at = all.begin(); at != all.end();) {
       const auto end =
           std::find_if(at, all.end(), [at](const Statement& one) { return one.line != at->line; });
-      const Cache before = next;
-      bool sum = false;
+      const bool counted = std::any_of(at, end, IsTokens);
       for (; at != end; ++at) {
-        sum = sum || (IsCache(*at) && at->kind == StatementKind::kSum);
-        Take(*at, next);
+        // A sum of other lines counts where nothing but it says of how many tokens it is.
+        if (counted || at->kind != StatementKind::kSum) {
+          Take(*at, next);
+        }
       }
       if (next.tokens > 0 && !next.bytes.empty()) {
         if (!adds_) {
           caches.clear();  // said again
         }
         caches.push_back(std::exchange(next, {}));
-      } else if (sum) {
-        next = before;  // of what other lines say, and nobody says of how many tokens
       }
       next.tokens = 0;
     }
@@ -93,14 +97,18 @@ class Reading {
 
   // Of processes whose lines do not say which device they are about.
   [[nodiscard]] std::int64_t OtherParts() const {
-    const auto ledger = LedgerBefore(recording_.statements, recording_.strings,
-                                     std::numeric_limits<std::uint64_t>::max(),
-                                     {.prefix = owner_.first, .rank = owner_.second});
     std::int64_t sum = 0;
-    for (const LedgerPart& part : ledger ? ledger->parts : std::vector<LedgerPart>()) {
+    for (const LedgerPart& part : ledger_ ? ledger_->parts : std::vector<LedgerPart>()) {
       sum = part.name == "kv_cache" ? sum : SaturatingAdd(sum, part.bytes);
     }
     return sum;
+  }
+
+  // Of its device the server may take so much, by a setting that it would have elsewhere too.
+  [[nodiscard]] std::optional<double> Share() const {
+    return ledger_ && ledger_->requested && ledger_->total && ledger_->total->bytes > 0
+               ? std::optional(Ratio(ledger_->requested->bytes, ledger_->total->bytes))
+               : std::nullopt;
   }
 
   [[nodiscard]] std::string_view producer() const { return producer_; }
@@ -128,7 +136,10 @@ class Reading {
     for (const Statement& statement : recording_.statements) {
       if (IsCache(statement) && !statement.host && statement.kind != StatementKind::kPlan &&
           statement.run >= run_) {
-        most = statement.run > run_ ? -1 : most;
+        if (statement.run > run_) {
+          most = -1;
+          bytes.clear();
+        }
         run_ = statement.run;
         std::int64_t& sum = bytes[OwnerOf(statement)];
         sum = SaturatingAdd(sum, statement.value);
@@ -164,6 +175,7 @@ class Reading {
   const Recording& recording_;
   Owner owner_{{}, -1};
   std::string_view producer_;
+  std::optional<Ledger> ledger_;
   std::uint32_t run_ = 0;
   bool own_tokens_ = false;
   bool adds_ = false;
@@ -228,14 +240,17 @@ ContextFit OnDevice(std::string_view name, const Device& device, ContextFit fit)
 // is, is not what ends first.
 ContextFit Decide(const Reading& reading, const ContextQuery& query,
                   const std::map<std::string_view, Device>& devices, ContextFit fit) {
-  fit.budget = query.limit.value_or(0);
+  const auto share = query.card ? reading.Share() : std::nullopt;
+  fit.share = share.value_or(0);
+  fit.budget = share ? Scaled(query.card.value_or(0), *share) : query.limit.value_or(0);
   const bool asked = MakesWhatIsAsked(reading.producer());
   std::optional<ContextFit> least;
   for (const auto& [name, device] : devices) {
     if (device.growing <= 0) {
       continue;
     }
-    fit.budget_kind = query.limit            ? ContextBudget::kLimit
+    fit.budget_kind = share                  ? ContextBudget::kShare
+                      : query.limit          ? ContextBudget::kLimit
                       : asked && device.free ? ContextBudget::kFree
                                              : ContextBudget::kAsIs;
     ContextFit here = OnDevice(name, device, fit);
@@ -291,6 +306,8 @@ std::string_view ToName(ContextBudget budget) {
       break;
     case ContextBudget::kFree:
       return "free";
+    case ContextBudget::kShare:
+      return "share";
     case ContextBudget::kLimit:
       return "limit";
   }

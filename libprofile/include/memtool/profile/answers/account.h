@@ -102,11 +102,6 @@ class AccountMaker {
 
  private:
   struct Ladder;
-  struct Part;
-  // The figures of one input for `device`, or for all devices (null).
-  Result<Part> MakePart(const Selection& selection, const std::string* device);
-  static Result<void> AddRequested(const Selection& selection, Part& part);
-  static Quantity TotalOf(const Selection& rows);
   // Adds to the breakdown of all devices and to those of the devices that the input names.
   template <class Take>
   Result<void> Spread(const Selection& selection, Take take);

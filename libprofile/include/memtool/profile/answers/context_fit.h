@@ -18,8 +18,9 @@ namespace memtool {
 
 struct ContextQuery {
   std::vector<std::int64_t> at;  // tokens of one sequence; none: the log's own, and powers of two
-  // What the process may have of a device; none: what the log says that it may have.
+  // What the process may have of another card, and the whole of it; none: the log's own.
   std::optional<std::int64_t> limit{};
+  std::optional<std::int64_t> card{};
 };
 
 struct ContextRow {
@@ -34,6 +35,7 @@ struct ContextRow {
 enum class ContextBudget : std::uint8_t {
   kAsIs,   // the cache as it is: its server made it as large as fits
   kFree,   // what the device had free before
+  kShare,  // the log's own share of its device, of the query's card
   kLimit,  // of the query
 };
 
@@ -48,6 +50,7 @@ struct ContextFit {
   std::int64_t other_bytes = 0;  // of all other parts on the device
   ContextBudget budget_kind = ContextBudget::kAsIs;
   std::int64_t budget = 0;         // bytes of the device for all of this; 0 of kAsIs
+  double share = 0;                // of kShare
   std::int64_t fitting = 0;        // tokens that fit
   std::vector<ContextRow> rows{};  // longest first
 

@@ -1,4 +1,4 @@
-#include "whatif/fit_log.h"
+#include "whatif/context_table.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,8 @@ namespace {
 
 std::string Verdict(const ContextFit& answer) {
   if (answer.fitting <= 0) {
-    return fmt::format("not even one token fits: {} besides the KV cache{}",
-                       FormatSize(answer.other_bytes),
-                       answer.budget_kind == ContextBudget::kAsIs
-                           ? ""
-                           : fmt::format(" of {}", FormatSize(answer.budget)));
+    return fmt::format("not even one token fits in {}: the other parts take {}",
+                       FormatSize(answer.budget), FormatSize(answer.other_bytes));
   }
   std::string text =
       fmt::format("one sequence of up to {} tokens fits", FormatCount(answer.fitting));
@@ -35,11 +32,11 @@ std::string Verdict(const ContextFit& answer) {
 }
 
 std::string Rule(const ContextFit& answer) {
-  return fmt::format("{} a token: the KV cache of {} tokens takes {}{} (line {})",
-                     FormatSize(static_cast<std::int64_t>(answer.bytes_per_token())),
-                     FormatCount(answer.tokens), FormatSize(answer.kv_bytes),
-                     answer.device.empty() ? "" : " on " + answer.device,
-                     FormatCount(static_cast<std::int64_t>(answer.line)));
+  return fmt::format(
+      "{} a token: the KV cache of {} tokens takes {}{} ({} line {})",
+      FormatSize(static_cast<std::int64_t>(answer.bytes_per_token())), FormatCount(answer.tokens),
+      FormatSize(answer.kv_bytes), answer.device.empty() ? "" : " on " + answer.device,
+      answer.head.inputs.front().path, FormatCount(static_cast<std::int64_t>(answer.line)));
 }
 
 // What the cache has to fit into.
@@ -52,6 +49,9 @@ std::string Budget(const ContextFit& answer) {
   switch (answer.budget_kind) {
     case ContextBudget::kFree:
       return fmt::format("of {} that was free before; {}", FormatSize(answer.budget), rest);
+    case ContextBudget::kShare:
+      return fmt::format("of {}, {:.0f}% of the card as {} takes here; {}",
+                         FormatSize(answer.budget), 100 * answer.share, answer.producer, rest);
     case ContextBudget::kLimit:
       return fmt::format("of {}; {}", FormatSize(answer.budget), rest);
     case ContextBudget::kAsIs:
@@ -73,7 +73,7 @@ TextTable ContextTable(const ContextFit& answer, const std::string& card_note) {
   TextTable table;
   Tabulate(answer.rows, columns.all(), 0, 2, table);
   table.head = {Verdict(answer), Rule(answer), Budget(answer)};
-  if (!card_note.empty()) {
+  if (answer.budget_kind == ContextBudget::kLimit) {
     table.head.push_back(card_note);
   }
   table.foot.emplace_back(
