@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "memtool/profile/base/arithmetic.h"
@@ -14,23 +15,15 @@ namespace memtool::commands {
 
 namespace {
 
-std::string Changed(const std::vector<Setting>& settings) {
+std::string Changed(const OomAdvice& advice, const OomCase& /*found*/) {
   std::string text;
-  for (const Setting& setting : settings) {
+  for (const Setting& setting : advice.settings) {
     text += (text.empty() ? "" : " · ") + setting.name + " " + setting.value;
   }
   return text;
 }
 
-std::string EndProcess(const OomAdvice& advice, const OomCase& found) {
-  const std::string share =
-      advice.share ? fmt::format(" ({:.0f}% of it)", 100 * *advice.share) : std::string();
-  return fmt::format("ending process {}: it holds {} of this {}{}, {} was lacking", advice.pid,
-                     FormatSize(advice.bytes), GetPlatform(found).device, share,
-                     FormatSize(advice.lacking));
-}
-
-std::string Expandable(const OomAdvice& advice) {
+std::string Expandable(const OomAdvice& advice, const OomCase& /*found*/) {
   std::string setting =
       fmt::format("{}=expandable_segments:True, so that the {} cached can serve large blocks",
                   advice.variable, FormatSize(advice.bytes));
@@ -50,7 +43,7 @@ std::string Expandable(const OomAdvice& advice) {
   }
 }
 
-std::string MaxSplit(const OomAdvice& advice) {
+std::string MaxSplit(const OomAdvice& advice, const OomCase& /*found*/) {
   const std::string range =
       fmt::format("above {} and below the {} asked for", kMinSplitMiB, FormatSize(advice.bytes));
   return advice.when == OomSettingState::kNamed
@@ -71,25 +64,24 @@ std::string TrialText(const OomTrial& trial) {
   return fmt::format("{} {}{}", trial.setting, trial.unsure ? "may pass" : "passes", how);
 }
 
-// "expandable_segments:True passes with 1.90 GiB to spare, max_split_size_mb:128 does not".
-OomSentence Trials(const OomAdvice& advice) {
-  const auto passes = [](const OomTrial& trial) { return trial.passes; };
-  std::string text;
-  for (const OomTrial& trial : advice.trials) {
-    text += (text.empty() ? "" : ", ") + TrialText(trial);
-  }
-  if (std::any_of(advice.trials.begin(), advice.trials.end(), passes)) {
-    return {"TRY", "replayed exactly: " + text};
-  }
-  text.clear();
-  for (const OomTrial& trial : advice.trials) {
-    text += (text.empty() ? "" : " and ") + trial.setting;
-  }
-  return {"NOT", fmt::format("other allocator settings: replayed exactly, {} {} too", text,
-                             advice.trials.size() == 1 ? "fails" : "fail")};
+bool NonePasses(const OomAdvice& advice) {
+  return std::none_of(advice.trials.begin(), advice.trials.end(),
+                      [](const OomTrial& trial) { return trial.passes; });
 }
 
-std::string NotReplayed(const OomAdvice& advice) {
+// "expandable_segments:True passes with 1.90 GiB to spare, max_split_size_mb:128 does not".
+std::string Trials(const OomAdvice& advice, const OomCase& /*found*/) {
+  const bool none = NonePasses(advice);
+  std::string text;
+  for (const OomTrial& trial : advice.trials) {
+    text += (text.empty() ? "" : none ? " and " : ", ") + (none ? trial.setting : TrialText(trial));
+  }
+  return none ? fmt::format("other allocator settings: replayed exactly, {} {} too", text,
+                            advice.trials.size() == 1 ? "fails" : "fail")
+              : "replayed exactly: " + text;
+}
+
+std::string NotReplayed(const OomAdvice& advice, const OomCase& /*found*/) {
   const std::string_view why =
       advice.variable == "outside" ? "its addresses lie in no segment that the file tells of"
       : advice.variable == "passes"
@@ -97,18 +89,6 @@ std::string NotReplayed(const OomAdvice& advice) {
           : "the model of the allocator differs from the recording";
   return fmt::format("what other settings would have done cannot be told: {} (memtool whatif)",
                      why);
-}
-
-std::string Enough(const OomAdvice& advice, std::string_view where) {
-  return fmt::format("{} {}, {} was lacking", FormatSize(advice.bytes), where,
-                     FormatSize(advice.lacking));
-}
-
-std::string HoldLess(const OomAdvice& advice, const OomCase& found) {
-  return fmt::format(
-      "freeing {} of the {} live: a smaller batch, checkpointing, sharding, or "
-      "offloading",
-      FormatSize(advice.bytes), SizeOf(GetLive(found)));
 }
 
 std::string RaiseLimit(const OomAdvice& advice, const OomCase& found) {
@@ -137,7 +117,7 @@ std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
 }
 
 // "s32[8388608,8,4]" and what a TPU does with it.
-std::string Layout(const OomAdvice& advice) {
+std::string Layout(const OomAdvice& advice, const OomCase& /*found*/) {
   const OomBufferGroup& group = *advice.buffers;
   const std::string& shape = group.first->shape;
   const std::int64_t needed = SaturatingSubtract(group.bytes, group.padding);
@@ -156,42 +136,6 @@ std::string Layout(const OomAdvice& advice) {
                     tiles->second, tiles->minor, tiles->tile_second, tiles->tile_minor);
 }
 
-// Memory that others hold, and where to look next.
-OomSentence NoteOrNext(const OomAdvice& advice, const OomCase& found) {
-  switch (advice.kind) {
-    case OomAdviceKind::kHeldOutside:
-      return {"NOTE", Enough(advice, "of this process lies outside PyTorch's allocator")};
-    case OomAdviceKind::kFreeInGraphPools:
-      return {"NOTE", Enough(advice, "is free in private pools")};
-    case OomAdviceKind::kFreeForOtherStreams:
-      return {"NOTE", Enough(advice, "is free for other streams only")};
-    case OomAdviceKind::kFreeInPrivatePools:
-      return {"NOTE", Enough(advice, "is free in private pools (graphs, MemPools)")};
-    case OomAdviceKind::kFreeForOtherSizes:
-      return {"NOTE", Enough(advice, "is free in segments for blocks of another size")};
-    case OomAdviceKind::kFreeLater:
-      return {"NOTE", Enough(advice, "waits for a stream to give it up")};
-    case OomAdviceKind::kRecordFirst:
-      return {"NEXT",
-              fmt::format("call torch.{}.memory._record_memory_history() before the program "
-                          "allocates",
-                          TorchModule(found.platform))};
-    case OomAdviceKind::kLookAtHost:
-      return {"NEXT", "the kernel's log and the limits of the job (cgroup, ulimit) say more"};
-    case OomAdviceKind::kFindHolders:
-      return {"NEXT",
-              fmt::format("to see what holds the {}, record a {}: see memtool help recording",
-                          FormatSize(advice.bytes),
-                          GetPlatform(found).framework == "TensorFlow" ? "trace of its profiler"
-                          : found.message && IsOfPool(*found.message)  ? "device memory profile"
-                                                                       : "snapshot")};
-    default:
-      return {"NEXT",
-              "to see what held the memory, record a snapshot or a profile: see memtool help "
-              "recording"};
-  }
-}
-
 // The commands that show more of the same input.
 std::vector<std::string_view> Commands(const OomAdvice& advice) {
   if (advice.kind == OomAdviceKind::kLookAtMoment) {
@@ -204,124 +148,140 @@ std::vector<std::string_view> Commands(const OomAdvice& advice) {
   return {};
 }
 
-// What a batch size does not change.
-std::optional<OomSentence> Elsewhere(const OomAdvice& advice, const OomCase& found) {
-  switch (advice.kind) {
-    case OomAdviceKind::kFreeOutside:
-      return OomSentence{
-          "TRY",
-          fmt::format("to find what this process holds outside {}: {} of another allocator or "
-                      "library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks "
-                      "the driver",
-                      GetPlatform(found).framework, FormatSize(advice.bytes))};
-    case OomAdviceKind::kFreeDevice:
-      return OomSentence{
-          "TRY", fmt::format("ending what else holds memory on this device (nvidia-smi names it): "
-                             "the pool may still take up to {}",
-                             FormatSize(advice.bytes))};
-    case OomAdviceKind::kSmallerBlocks:
-      return OomSentence{
-          "TRY",
-          "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher limit: "
-          "vmem_limit_bytes of its compiler parameters, --xla_tpu_scoped_vmem_limit_kib"};
-    default:
-      return std::nullopt;
-  }
+// "a snapshot"
+std::string_view RecordingOf(const OomCase& found) {
+  return GetPlatform(found).framework == "TensorFlow" ? "trace of its profiler"
+         : found.message && IsOfPool(*found.message)  ? "device memory profile"
+                                                      : "snapshot";
 }
 
-// What the table of a program suggests, or what is elsewhere.
-std::optional<OomSentence> OfTable(const OomAdvice& advice, const OomCase& found) {
-  const double percent = 100 * advice.share.value_or(0);
-  const std::string of_it = advice.share ? fmt::format(", {:.0f}% of it", percent) : std::string();
-  switch (advice.kind) {
-    case OomAdviceKind::kFewerTemporaries:
-      return OomSentence{"TRY", fmt::format("fewer temporaries{}: a smaller batch, jax.checkpoint "
-                                            "(remat), or sharding of what is computed",
-                                            of_it)};
-    case OomAdviceKind::kSmallerArguments:
-      return OomSentence{"TRY",
-                         fmt::format("smaller arguments{}: parameters and optimizer state "
-                                     "sharded over more devices, in a smaller type, or donated "
-                                     "(donate_argnums)",
-                                     of_it)};
-    case OomAdviceKind::kLayout:
-      return OomSentence{"TRY", Layout(advice)};
-    case OomAdviceKind::kOtherAllocator:
-      return OomSentence{"TRY",
-                         "TF_GPU_ALLOCATOR=cuda_malloc_async (JAX and TensorFlow), whose pool "
-                         "joins free pieces"};
-    case OomAdviceKind::kRematStopped:
-      return OomSentence{
-          "NOTE", fmt::format("XLA recomputes to save memory (rematerialization) and could not "
-                              "get below {}; its goal was {}",
-                              FormatSize(advice.bytes), FormatSize(advice.lacking))};
-    case OomAdviceKind::kFragmentedLayout:
-      return OomSentence{"NOTE", fmt::format("{} of the temporaries ({:.0f}%) is fragmentation",
-                                             FormatSize(advice.bytes), percent)};
-    default:
-      return Elsewhere(advice, found);
-  }
+// What is said of a kind of advice, and under which word.
+struct AdviceWords {
+  OomAdviceKind kind;
+  std::string_view word;
+  // Of {fmt}, with the names of FillIn(); where figures decide between sentences, `make` has them.
+  std::string_view text;
+  std::string (*make)(const OomAdvice& advice, const OomCase& found) = nullptr;
+};
+
+constexpr std::array kAdvice{
+    AdviceWords{OomAdviceKind::kSettingsUnknown, "ON",
+                "unknown: this snapshot does not record the allocator's settings"},
+    AdviceWords{OomAdviceKind::kSettingsDefault, "ON",
+                "nothing: all allocator settings are at their defaults"},
+    AdviceWords{OomAdviceKind::kSettingsChanged, "ON", "", Changed},
+    AdviceWords{OomAdviceKind::kEmptyCache, "TRY",
+                "torch.{torch}.empty_cache() would give back {given}"},
+    AdviceWords{OomAdviceKind::kPoolsKeepIt, "NOTE", "{kept}"},
+    AdviceWords{OomAdviceKind::kEndProcess, "TRY",
+                "ending process {pid}: it holds {bytes} of this {device}{share_of_it}, {lacking} "
+                "was lacking"},
+    AdviceWords{OomAdviceKind::kDivideRequest, "TRY",
+                "to divide it: a smaller batch, or shards on several devices"},
+    AdviceWords{OomAdviceKind::kFreeOutside, "TRY",
+                "to find what this process holds outside {framework}: {bytes} of another allocator "
+                "or library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks the "
+                "driver"},
+    AdviceWords{OomAdviceKind::kFreeDevice, "TRY",
+                "ending what else holds memory on this device (nvidia-smi names it): the pool may "
+                "still take up to {bytes}"},
+    AdviceWords{OomAdviceKind::kSmallerBlocks, "TRY",
+                "smaller blocks in the kernel (Pallas: BlockSpec, scratch shapes), or a higher "
+                "limit: vmem_limit_bytes of its compiler parameters, "
+                "--xla_tpu_scoped_vmem_limit_kib"},
+    AdviceWords{OomAdviceKind::kCheckSizes, "TRY",
+                "printing the sizes that the program computes: a negative or unset one becomes "
+                "such a request"},
+    AdviceWords{OomAdviceKind::kLiftMpsLimit, "TRY",
+                "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0, which lifts the limit; the system may run "
+                "short of memory then"},
+    AdviceWords{OomAdviceKind::kRaiseLimit, "TRY", "", RaiseLimit},
+    AdviceWords{OomAdviceKind::kRaiseReserve, "TRY",
+                "a larger expandable_segments_reserve in {variable}, above the {bytes} asked for; "
+                "the message names the class, where it has one"},
+    AdviceWords{OomAdviceKind::kLowerUtilization, "TRY",
+                "a lower gpu_memory_utilization, to fit the {bytes} that is free, or ending what "
+                "else holds memory on this device"},
+    AdviceWords{OomAdviceKind::kShorterContext, "TRY",
+                "a smaller max_model_len, or a higher gpu_memory_utilization"},
+    AdviceWords{OomAdviceKind::kExpandableSegments, "TRY", "", Expandable},
+    AdviceWords{OomAdviceKind::kMaxSplitSize, "TRY", "", MaxSplit},
+    AdviceWords{OomAdviceKind::kSmallerRequest, "TRY",
+                "a smaller request: giving up all {live} live would not make room for {bytes}"},
+    AdviceWords{OomAdviceKind::kHoldLess, "TRY",
+                "freeing {bytes} of the {live} live: a smaller batch, checkpointing, sharding, or "
+                "offloading"},
+    AdviceWords{OomAdviceKind::kFewerTemporaries, "TRY",
+                "fewer temporaries{part_of_it}: a smaller batch, jax.checkpoint (remat), or "
+                "sharding of what is computed"},
+    AdviceWords{OomAdviceKind::kSmallerArguments, "TRY",
+                "smaller arguments{part_of_it}: parameters and optimizer state sharded over more "
+                "devices, in a smaller type, or donated (donate_argnums)"},
+    AdviceWords{OomAdviceKind::kLayout, "TRY", "", Layout},
+    AdviceWords{OomAdviceKind::kOtherAllocator, "TRY",
+                "TF_GPU_ALLOCATOR=cuda_malloc_async (JAX and TensorFlow), whose pool joins free "
+                "pieces"},
+    AdviceWords{OomAdviceKind::kExpandableIsOn, "NOT", "", ExpandableIsOn},
+    AdviceWords{OomAdviceKind::kTrials, "TRY", "", Trials},
+    AdviceWords{OomAdviceKind::kNotReplayed, "NOTE", "", NotReplayed},
+    AdviceWords{OomAdviceKind::kHeldOutside, "NOTE",
+                "{bytes} of this process lies outside PyTorch's allocator, {lacking} was lacking"},
+    AdviceWords{OomAdviceKind::kFreeInGraphPools, "NOTE",
+                "{bytes} is free in private pools, {lacking} was lacking"},
+    AdviceWords{OomAdviceKind::kFreeForOtherStreams, "NOTE",
+                "{bytes} is free for other streams only, {lacking} was lacking"},
+    AdviceWords{OomAdviceKind::kFreeInPrivatePools, "NOTE",
+                "{bytes} is free in private pools (graphs, MemPools), {lacking} was lacking"},
+    AdviceWords{OomAdviceKind::kFreeForOtherSizes, "NOTE",
+                "{bytes} is free in segments for blocks of another size, {lacking} was lacking"},
+    AdviceWords{OomAdviceKind::kFreeLater, "NOTE",
+                "{bytes} waits for a stream to give it up, {lacking} was lacking"},
+    AdviceWords{
+        OomAdviceKind::kRematStopped, "NOTE",
+        "XLA recomputes to save memory (rematerialization) and could not get below {bytes}; "
+        "its goal was {lacking}"},
+    AdviceWords{OomAdviceKind::kFragmentedLayout, "NOTE",
+                "{bytes} of the temporaries ({percent}) is fragmentation"},
+    AdviceWords{OomAdviceKind::kRecordFirst, "NEXT",
+                "call torch.{torch}.memory._record_memory_history() before the program allocates"},
+    AdviceWords{OomAdviceKind::kLookAtHost, "NEXT",
+                "the kernel's log and the limits of the job (cgroup, ulimit) say more"},
+    AdviceWords{OomAdviceKind::kFindHolders, "NEXT",
+                "to see what holds the {bytes}, record a {recording}: see memtool help recording"},
+    AdviceWords{OomAdviceKind::kFindWhoHeld, "NEXT",
+                "to see what held the memory, record a snapshot or a profile: see memtool help "
+                "recording"},
+};
+
+// kLookAtMoment and kLookAtTables are commands.
+static_assert(kAdvice.size() + 2 == static_cast<std::size_t>(OomAdviceKind::kFindWhoHeld) + 1);
+
+std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase& found) {
+  const std::string percent =
+      advice.share ? fmt::format("{:.0f}%", 100 * *advice.share) : std::string();
+  const auto of_it = [&percent](std::string_view before, std::string_view after) {
+    return percent.empty() ? std::string() : fmt::format("{}{} of it{}", before, percent, after);
+  };
+  const OomPlatform platform = GetPlatform(found);
+  return fmt::format(
+      fmt::runtime(text), fmt::arg("bytes", FormatSize(advice.bytes)),
+      fmt::arg("lacking", FormatSize(advice.lacking)), fmt::arg("pid", advice.pid),
+      fmt::arg("variable", advice.variable), fmt::arg("percent", percent),
+      fmt::arg("share_of_it", of_it(" (", ")")), fmt::arg("part_of_it", of_it(", ", "")),
+      fmt::arg("device", platform.device), fmt::arg("framework", platform.framework),
+      fmt::arg("torch", TorchModule(found.platform)), fmt::arg("live", SizeOf(GetLive(found))),
+      fmt::arg("recording", RecordingOf(found)),
+      fmt::arg("given", found.state ? ReturnableText(found.state->gives) : std::string()),
+      fmt::arg("kept", found.state ? PrivatePoolText(found.state->gives) : std::string()));
 }
 
 OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
-  if (auto of_table = OfTable(advice, found)) {
-    return *std::move(of_table);
-  }
-  switch (advice.kind) {
-    case OomAdviceKind::kSettingsUnknown:
-      return {"ON", "unknown: this snapshot does not record the allocator's settings"};
-    case OomAdviceKind::kSettingsDefault:
-      return {"ON", "nothing: all allocator settings are at their defaults"};
-    case OomAdviceKind::kSettingsChanged:
-      return {"ON", Changed(advice.settings)};
-    case OomAdviceKind::kEmptyCache:
-      return {"TRY", fmt::format("torch.{}.empty_cache() would give back {}",
-                                 TorchModule(found.platform), ReturnableText(found.state->gives))};
-    case OomAdviceKind::kPoolsKeepIt:
-      return {"NOTE", PrivatePoolText(found.state->gives)};
-    case OomAdviceKind::kEndProcess:
-      return {"TRY", EndProcess(advice, found)};
-    case OomAdviceKind::kDivideRequest:
-      return {"TRY", "to divide it: a smaller batch, or shards on several devices"};
-    case OomAdviceKind::kCheckSizes:
-      return {"TRY",
-              "printing the sizes that the program computes: a negative or unset one becomes such "
-              "a request"};
-    case OomAdviceKind::kLiftMpsLimit:
-      return {"TRY",
-              "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0, which lifts the limit; the system may run "
-              "short of memory then"};
-    case OomAdviceKind::kRaiseLimit:
-      return {"TRY", RaiseLimit(advice, found)};
-    case OomAdviceKind::kRaiseReserve:
-      return {"TRY", fmt::format("a larger expandable_segments_reserve in {}, above the {} asked "
-                                 "for; the message names the class, where it has one",
-                                 advice.variable, FormatSize(advice.bytes))};
-    case OomAdviceKind::kLowerUtilization:
-      return {"TRY", fmt::format("a lower gpu_memory_utilization, to fit the {} that is free, or "
-                                 "ending what else holds memory on this device",
-                                 FormatSize(advice.bytes))};
-    case OomAdviceKind::kShorterContext:
-      return {"TRY", "a smaller max_model_len, or a higher gpu_memory_utilization"};
-    case OomAdviceKind::kExpandableSegments:
-      return {"TRY", Expandable(advice)};
-    case OomAdviceKind::kMaxSplitSize:
-      return {"TRY", MaxSplit(advice)};
-    case OomAdviceKind::kTrials:
-      return Trials(advice);
-    case OomAdviceKind::kNotReplayed:
-      return {"NOTE", NotReplayed(advice)};
-    case OomAdviceKind::kSmallerRequest:
-      return {"TRY", fmt::format("a smaller request: giving up all {} live would not make room for "
-                                 "{}",
-                                 SizeOf(GetLive(found)), FormatSize(advice.bytes))};
-    case OomAdviceKind::kHoldLess:
-      return {"TRY", HoldLess(advice, found)};
-    case OomAdviceKind::kExpandableIsOn:
-      return {"NOT", ExpandableIsOn(advice, found)};
-    default:
-      return NoteOrNext(advice, found);
-  }
+  const auto* const words =
+      std::find_if(kAdvice.begin(), kAdvice.end(),
+                   [&advice](const AdviceWords& each) { return each.kind == advice.kind; });
+  const bool in_vain = advice.kind == OomAdviceKind::kTrials && NonePasses(advice);
+  return {in_vain ? "NOT" : words->word,
+          words->make != nullptr ? words->make(advice, found) : FillIn(words->text, advice, found)};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ namespace memtool::formats::log {
 namespace {
 
 constexpr std::string_view kNumber = R"([-+]?[0-9][0-9,]*(?:\.[0-9]+)?)";
+constexpr std::string_view kAnyNumber = R"((?:[-+]?[0-9][0-9,]*(?:\.[0-9]+)?))";
 constexpr std::string_view kUnit = R"([KMGT]i?B?|[Bb]ytes?|B)";
 constexpr std::size_t kShortestAnchor = WordFilter::kWindow;
 
@@ -107,14 +108,21 @@ class Compiler {
       Capture::Kind kind;
       std::string_view expression;
     };
-    static constexpr std::array<Text, 4> kTexts = {
+    static constexpr std::array<Text, 7> kTexts = {
         {{"device", Capture::Kind::kDevice, "[A-Za-z0-9_.:/-]+"},
          {"rank", Capture::Kind::kRank, "[0-9]{1,9}"},
          {"stage", Capture::Kind::kStage, ".{1,200}?"},
-         {"part", Capture::Kind::kStage, ".{1,200}?"}}};
-    if (name == "n" || name == "*") {
-      pattern_.expression += name == "n" ? fmt::format("(?:{})", kNumber) : ".*?";
-      return {};
+         {"part", Capture::Kind::kStage, ".{1,200}?"},
+         {"memory", Capture::Kind::kMemory, "[A-Za-z0-9_]{1,16}"},
+         {"chip", Capture::Kind::kChip, "[0-9x]{1,16}_HBM[0-9]{1,4}"},
+         {"shape", Capture::Kind::kShape, "[^']{1,400}"}}};
+    for (const auto& [any, expression] : {std::pair(std::string_view("*"), std::string_view(".*?")),
+                                          {"w", "[A-Za-z]+"},
+                                          {"n", kAnyNumber}}) {
+      if (name == any) {
+        pattern_.expression += expression;
+        return {};
+      }
     }
     for (const Text& text : kTexts) {
       if (name == text.name) {

@@ -55,8 +55,10 @@ void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
 
 // False: a pattern has no such field.
 bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
-  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 5> kFlags = {
+  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 7> kFlags = {
       {{"adds", &Pattern::adds},
+       {"after_retry", &Pattern::after_retry},
+       {"cut", &Pattern::cut},
        {"host", &Pattern::host},
        {"titled", &Pattern::titled},
        {"repeats", &Pattern::repeats},
@@ -75,6 +77,13 @@ bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
     pattern.kind = ReadKind(field.value);
   } else if (field.key == "rounds") {
     pattern.rounds_down = field.value.text == "down";
+  } else if (field.key == "memory") {
+    pattern.memory = field.value.text;
+  } else if (field.key == "wording") {
+    pattern.wording = FindWording(field.value.text);
+    if (!pattern.wording) {
+      Refuse(field.value.mark, fmt::format("no wording is called '{}'", field.value.text));
+    }
   } else if (field.key == "example") {
     pattern.example = field.value.text;
   } else if (field.key == "gives") {
@@ -97,9 +106,9 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
     const bool list = field.key == "gives";
     Want(field.value, list ? YamlValue::Kind::kList : YamlValue::Kind::kText, field.key);
     if (!ReadField(field, pattern)) {
-      Refuse(
-          field.mark, fmt::format("a pattern has no '{}'", field.key),
-          "pattern, versions, kind, adds, rounds, host, titled, repeats, report, example, gives");
+      Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
+             "pattern, versions, kind, adds, rounds, host, titled, repeats, report, after_retry, "
+             "cut, memory, wording, example, gives");
     }
   }
   if (pattern.expression.empty()) {

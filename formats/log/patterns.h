@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "log/word_filter.h"
+#include "memtool/profile/account/oom_message.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/statement.h"
 
@@ -20,7 +22,16 @@ namespace memtool::formats::log {
 
 // What a group of a pattern's expression holds.
 struct Capture {
-  enum class Kind : std::uint8_t { kAmount, kCount, kDevice, kRank, kStage };
+  enum class Kind : std::uint8_t {
+    kAmount,
+    kCount,
+    kDevice,
+    kRank,
+    kStage,
+    kMemory,  // of failures, as the next two
+    kChip,
+    kShape
+  };
   Kind kind = Kind::kAmount;
   std::uint8_t amount = 0;  // of kAmount and kCount: index into AmountKinds()
   // Of kAmount: bytes of the unit that the number is in; 0 = the unit is in the group behind it.
@@ -42,12 +53,17 @@ struct Pattern {
   std::string name;
   std::string place;  // "patterns.yaml:12:5", for errors
   Kind kind = Kind::kMeasured;
+  [[nodiscard]] bool fails() const { return kind >= Kind::kFailure; }
   bool adds = false;
   bool rounds_down = false;
   bool host = false;
-  bool titled = false;   // the line before names the stage
-  bool repeats = false;  // of a failure: says again what one just before it said
-  bool report = false;   // alone, and once: a report to account, no log
+  bool titled = false;                // the line before names the stage
+  bool repeats = false;               // of a failure: says again what one just before it said
+  bool report = false;                // alone, and once: a report to account, no log
+  bool after_retry = false;           // of a failure: only where a retry came just before
+  bool cut = false;                   // of a failure: the end of the message is missing
+  std::optional<OomWording> wording;  // of a failure
+  std::string memory;                 // that a failure is about; may be empty
   std::string example;
   std::vector<std::string> gives;  // "weights=1.5GiB"
   std::string expression;          // of RE2

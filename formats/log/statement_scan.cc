@@ -53,25 +53,39 @@ StatementScan::StatementScan(std::span<const PatternTable* const> tables) {
 }
 
 void StatementScan::Take(const LogLine& line) {
-  taken_.clear();
   failures_.clear();
-  if (samples_.Take(line)) {
-    return;
+  unfinished_ = false;
+  if (!samples_.Take(line) && !TakePatterns(line, false)) {
+    TakeUnread(line);
   }
+}
+
+void StatementScan::TakeFailures(const LogLine& line) {
+  failures_.clear();
+  unfinished_ = false;
+  TakePatterns(line, true);
+}
+
+// False: none of them matches.
+bool StatementScan::TakePatterns(const LogLine& line, bool failures_only) {
+  taken_.clear();
   bool known = false;
   for (Table& table : tables_) {
     table.patterns->Choose(line.text, chosen_);
     for (const std::uint32_t index : chosen_) {
       const Pattern& pattern = table.patterns->patterns()[index];
+      if (failures_only && !pattern.fails()) {
+        continue;
+      }
       if (table.regexps[index] == nullptr) {
         table.regexps[index] = MakeRegexp(pattern);
       }
-      known |= TakeMatches(pattern, *table.regexps[index], line);
+      const bool matches = TakeMatches(pattern, *table.regexps[index], line);
+      known |= matches;
+      unfinished_ |= pattern.fails() && (pattern.cut || !matches);
     }
   }
-  if (!known) {
-    TakeUnread(line);
-  }
+  return known;
 }
 
 // Records that several processes wrote at once may stand in one line.
@@ -93,9 +107,15 @@ bool StatementScan::TakeMatches(const Pattern& pattern, const re2::RE2& regexp,
       break;  // of the next piece of the line
     }
     if (Claim(begin, end)) {
-      failure_ = pattern.kind >= Pattern::Kind::kFailure;
+      failure_ = pattern.fails();
       if (failure_) {
-        failures_.push_back({.pattern = &pattern, .begin = begin, .end = end, .amounts = {}});
+        failures_.push_back({.pattern = &pattern,
+                             .begin = begin,
+                             .end = end,
+                             .amounts = {},
+                             .memory = pattern.memory,
+                             .chip = {},
+                             .shape = {}});
       }
       Read(pattern, line, begin);
     }
@@ -166,6 +186,8 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
       } else if (capture.kind == Capture::Kind::kStage) {
         statement.stage = Intern(GetMessage(word));
+      } else if (!is_amount) {
+        NameInFailure(capture.kind, word);
       } else if (const auto amount =
                      AmountOf(capture, word, capture.unit != 0 ? "" : text_of(at + 1),
                               pattern.rounds_down)) {
@@ -179,6 +201,17 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
       }
     }
   }
+}
+
+// What only failures say.
+void StatementScan::NameInFailure(Capture::Kind kind, std::string_view word) {
+  if (!failure_) {
+    return;
+  }
+  FoundFailure& failure = failures_.back();
+  (kind == Capture::Kind::kMemory ? failure.memory
+   : kind == Capture::Kind::kChip ? failure.chip
+                                  : failure.shape) = word;
 }
 
 StringId StatementScan::Intern(std::string_view name) {

@@ -23,6 +23,7 @@ struct FoundFailure {
   const Pattern* pattern = nullptr;
   std::size_t begin = 0, end = 0;  // in the line
   std::vector<Statement> amounts;
+  std::string memory, chip, shape;
 };
 
 class StatementScan {
@@ -32,8 +33,12 @@ class StatementScan {
 
   // `line.text` without escape sequences.
   void Take(const LogLine& line);
+  // Looks for failures alone.
+  void TakeFailures(const LogLine& line);
   // Those of the line that was taken last.
   [[nodiscard]] const std::vector<FoundFailure>& failures() const { return failures_; }
+  // The line has words of a failure and not all of them: it may go on in the next one.
+  [[nodiscard]] bool unfinished() const { return unfinished_; }
   [[nodiscard]] std::string_view Text(StringId id) const { return statements_.strings[id]; }
   // Whether the next line is wanted whatever is in it.
   [[nodiscard]] bool WantsNext() const { return samples_.open(); }
@@ -49,9 +54,11 @@ class StatementScan {
     std::vector<std::unique_ptr<const re2::RE2>> regexps;  // null until a line needs it
   };
 
+  bool TakePatterns(const LogLine& line, bool failures_only);
   bool TakeMatches(const Pattern& pattern, const re2::RE2& regexp, const LogLine& line);
   bool Claim(std::size_t begin, std::size_t end);
   void Read(const Pattern& pattern, const LogLine& line, std::size_t begin);
+  void NameInFailure(Capture::Kind kind, std::string_view word);
   void ReadGroups(const Pattern& pattern, Statement statement);
   void Add(const Statement& statement);
   void TakeUnread(const LogLine& line);
@@ -63,8 +70,9 @@ class StatementScan {
   std::map<std::size_t, std::size_t> taken_;  // of the line: where matches begin and end
   std::vector<FoundFailure> failures_;        // of the line
   bool failure_ = false;                      // the match that is read is one
-  std::bitset<256> reported_;                 // amounts of reports
-  bool only_reports_ = true;                  // each of them once
+  bool unfinished_ = false;
+  std::bitset<256> reported_;  // amounts of reports
+  bool only_reports_ = true;   // each of them once
   std::uint32_t run_ = 0;
   SampleTables samples_;
   Statements statements_;

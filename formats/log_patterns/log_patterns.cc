@@ -54,7 +54,7 @@ Result<void> CheckPatterns(const PatternTable& table) {
     scan.Take({.text = pattern.example, .number = 1});
     const std::vector<FoundFailure> failures = scan.failures();
     Statements found = scan.Finish();
-    const bool fails = pattern.kind >= Pattern::Kind::kFailure;
+    const bool fails = pattern.fails();
     for (const FoundFailure& failure : failures) {
       found.list.insert(found.list.end(), failure.amounts.begin(), failure.amounts.end());
     }

@@ -28,6 +28,7 @@ constexpr std::size_t kMaxOpen = 256;                         // cut-off message
 constexpr std::size_t kMaxRetained = 10'000;                  // messages in the answer
 constexpr std::size_t kMaxProcessLength = 128;
 constexpr int kPatience = 64;
+constexpr int kWrappedLines = 3;  // of a failure that has a pattern
 
 // Without the box-drawing characters at the end of a line.
 std::string_view WithoutFrame(std::string_view line) {
@@ -61,9 +62,8 @@ std::string_view GetBody(std::string_view line, std::string_view tag) {
 }
 
 // A message has one of these. Cheap words: most lines say nothing about memory.
-constexpr std::array<std::string_view, 8> kMessageWords = {
-    "emory",     "MEMORY",        "o allocate",  "OOM when", "llocation with size",
-    "Hbm usage", "ASSERT FAILED", "ALLOC_FAILED"};
+constexpr std::array<std::string_view, 4> kMessageWords = {"emory", "MEMORY", "o allocate",
+                                                           "OOM when"};
 
 const log::WordFilter& MessageWords() {
   static const log::WordFilter words({kMessageWords.begin(), kMessageWords.end()});
@@ -97,7 +97,7 @@ log::WordFilter MakeWords(const log::PatternTable* more) {
 Scan::Scan(const log::PatternTable* patterns) : statements_(TablesWith(patterns)) {}
 
 bool Scan::WantsNext() const {
-  return !open_.empty() || tables_.open() || statements_.WantsNext();
+  return !open_.empty() || wrapped_.number > 0 || tables_.open() || statements_.WantsNext();
 }
 
 void Scan::Take(const log::LogLine& at) {
@@ -115,19 +115,42 @@ void Scan::Take(const log::LogLine& at) {
   }
   const std::string_view tag = GetTag(seen);
   tables_.Take(seen, number, tag, GetProcess(tag));
-  statements_.Take(
-      {.text = seen, .number = number, .until = until, .previous = at.previous, .time = at.time});
-  const bool known = TakeFailures(seen, at, true);
+  GoOnWrapped(seen);
+  const log::LogLine line{
+      .text = seen, .number = number, .until = until, .previous = at.previous, .time = at.time};
+  statements_.Take(line);
+  const bool unfinished = statements_.unfinished();
+  const bool known = TakeFailures(line, true);
   const std::uint64_t before = log_.found + open_.size() + log_.retries;
   if (!known && MessageWords().Find(seen, 0) != std::string_view::npos) {
     FindIn(seen, number, until);
   }
   if (!known && log_.found + open_.size() + log_.retries == before) {
-    TakeFailures(seen, at, false);
+    TakeFailures(line, false);
+  }
+  if (unfinished && seen.size() <= kMaxTextBytes) {
+    wrapped_ = {.text = std::string(WithoutFrame(seen)),
+                .tag = std::string(tag),
+                .number = number,
+                .time = time_,
+                .left = kWrappedLines};
   }
 }
 
 namespace {
+
+// The number that a name of a device ends with: "cuda:1", "ROCm0".
+std::optional<int> NumberAtEnd(std::string_view name) {
+  const std::size_t other = name.find_last_not_of("0123456789");
+  return ParseNumber<int>(name.substr(other == std::string_view::npos ? 0 : other + 1));
+}
+
+// As far as both say what was asked for, and exactly enough.
+bool IsSameRequest(const OomMessage& a, const OomMessage& b) {
+  return !a.requested_bytes || !b.requested_bytes ||
+         Magnitude(SaturatingSubtract(a.requested_bytes->bytes, b.requested_bytes->bytes)) <=
+             SaturatingAdd(a.requested_bytes->precision, b.requested_bytes->precision);
+}
 
 // The figures of a failure, as its pattern names them.
 void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
@@ -137,9 +160,17 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
     });
     return at == amounts.end() ? nullptr : &*at;
   };
-  for (const Statement& amount : amounts) {
-    const OomNumber number{.bytes = amount.value, .precision = amount.above};
+  for (auto at = amounts.begin(); at != amounts.end(); ++at) {
+    const Statement& amount = *at;
+    OomNumber number{.bytes = amount.value, .precision = amount.above};
     const std::string_view name = amount.what().name;
+    // What a message asks for in two pieces.
+    for (auto other = amounts.begin(); other != at; ++other) {
+      if (other->what().name == name) {
+        number = {.bytes = SaturatingAdd(number.bytes, other->value),
+                  .precision = SaturatingAdd(number.precision, other->above)};
+      }
+    }
     for (const auto& [known, to] : {std::pair(std::string_view("asked"), &message.requested_bytes),
                                     {"free", &message.free},
                                     {"total", &message.capacity},
@@ -147,7 +178,8 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
                                     {"allocated", &message.allocated},
                                     {"cached", &message.unallocated},
                                     {"largest_free", &message.largest},
-                                    {"process", &message.process}}) {
+                                    {"process", &message.process},
+                                    {"lacking", &message.lacking}}) {
       if (name == known) {
         *to = number;
       }
@@ -170,55 +202,114 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
 }  // namespace
 
 OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine& line) const {
-  OomMessage message{.wording = found.pattern->host ? OomWording::kHost : OomWording::kLibrary,
-                     .kind = found.pattern->producer,
-                     .line = line.number,
-                     .time = line.time,
-                     .retry = found.pattern->kind == log::Pattern::Kind::kRetry};
+  const log::Pattern& pattern = *found.pattern;
+  OomMessage message{
+      .wording = pattern.wording.value_or(pattern.host ? OomWording::kHost : OomWording::kLibrary),
+      .kind = found.memory.empty() ? pattern.producer : found.memory,
+      .line = line.number,
+      .time = line.time,
+      .complete = !pattern.cut,
+      .retry = pattern.kind == log::Pattern::Kind::kRetry};
+  message.chip = found.chip;
+  message.shape = found.shape;
   Fill(message, found.amounts);
-  if (!message.requested_bytes && !message.free && !message.limit) {
+  if (!message.requested_bytes && !message.free && !message.limit && !pattern.host) {
     message.wording = OomWording::kNoFigures;
   }
   for (const Statement& amount : found.amounts) {
     if (amount.device.valid()) {
-      message.gpu = ParseNumber<int>(statements_.Text(amount.device));
+      message.gpu = NumberAtEnd(statements_.Text(amount.device));
     }
   }
+  constexpr std::size_t kBefore = 200;
+  const std::size_t reach = std::min(found.begin, kBefore);
+  const std::string_view tag = GetTag(line.text);
+  message.rank = GetRank(tag, line.text.substr(found.begin - reach, reach));
+  message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
   return message;
 }
 
-bool Scan::TakeFailures(std::string_view line, const log::LogLine& at, bool telling) {
-  constexpr std::uint64_t kNear = 24;  // lines from a failure to its details
-  const std::string_view tag = GetTag(line);
+bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
+  constexpr std::uint64_t kNear = 24;  // lines from a failure to what says more of it
+  const bool detail = found.pattern->kind == log::Pattern::Kind::kDetail;
+  if ((!detail && !found.pattern->repeats) || log_.messages.empty() ||
+      log_.messages.back().kind != found.pattern->producer ||
+      at.number - log_.messages.back().line > kNear) {
+    return detail;
+  }
+  OomMessage& last = log_.messages.back();
+  const OomMessage again = MakeMessage(found, at);
+  const bool same = found.amounts.empty() ? again.prefix == last.prefix
+                                          : IsSameRequest(again, last) &&
+                                                again.gpu.value_or(-1) == last.gpu.value_or(-1);
+  if (detail || same) {
+    Fill(last, found.amounts);
+  }
+  return detail || same;
+}
+
+void Scan::TakeFailure(const log::FoundFailure& found, const log::LogLine& at) {
+  if (TellsMore(found, at)) {
+    return;
+  }
+  const std::string_view process = GetProcess(GetTag(at.text));
+  if (!found.pattern->after_retry || AfterRetry(process, at.number)) {
+    TakeMessage(MakeMessage(found, at), process);
+  }
+}
+
+bool Scan::TakeFailures(const log::LogLine& at, bool telling) {
   bool any = false;
   for (const log::FoundFailure& found : statements_.failures()) {
     const bool bare = found.amounts.empty() && found.pattern->kind == log::Pattern::Kind::kFailure;
-    if (bare == telling) {
-      continue;
+    if (bare == telling || (bare && any)) {
+      continue;  // a line says once that memory ran out
     }
     any = true;
-    const bool has_last = !log_.messages.empty() &&
-                          log_.messages.back().kind == found.pattern->producer &&
-                          at.number - log_.messages.back().line <= kNear;
-    if (found.pattern->kind == log::Pattern::Kind::kDetail ||
-        (found.pattern->repeats && has_last)) {
-      if (has_last) {
-        Fill(log_.messages.back(), found.amounts);
-      }
-      continue;
-    }
-    OomMessage message = MakeMessage(found, at);
-    constexpr std::size_t kBefore = 200;
-    const std::size_t reach = std::min(found.begin, kBefore);
-    message.rank = GetRank(tag, line.substr(found.begin - reach, reach));
-    message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
-    if (message.retry) {
-      TakeRetry(std::move(message), GetProcess(tag));
-    } else {
-      Add(std::move(message));
-    }
+    TakeFailure(found, at);
   }
   return any;
+}
+
+// Of a failure that begins in one line and ends in the next: what its pattern says of both.
+bool Scan::TakeJoined(const std::string& text) {
+  const log::LogLine line{.text = text, .number = wrapped_.number, .time = wrapped_.time};
+  statements_.TakeFailures(line);
+  for (const log::FoundFailure& found : statements_.failures()) {
+    if (found.begin >= wrapped_.text.size() || found.end <= wrapped_.text.size() ||
+        found.pattern->cut) {
+      continue;
+    }
+    const bool known = !log_.messages.empty() && log_.messages.back().line == line.number;
+    if (known) {
+      log_.messages.back() = MakeMessage(found, line);
+    } else {
+      TakeFailure(found, line);
+    }
+    return true;
+  }
+  return false;
+}
+
+void Scan::GoOnWrapped(std::string_view line) {
+  if (wrapped_.number == 0) {
+    return;
+  }
+  const std::string_view tag = GetTag(line);
+  const std::string_view body = GetBody(line, tag);
+  const std::string spaced = wrapped_.text + ' ' + std::string(body);
+  --wrapped_.left;
+  if (tag == wrapped_.tag && spaced.size() <= kMaxTextBytes) {
+    // Some programs break lines within words.
+    if (TakeJoined(spaced) || TakeJoined(wrapped_.text + std::string(body))) {
+      wrapped_ = {};
+      return;
+    }
+    wrapped_.text = spaced;
+  }
+  if (wrapped_.left == 0) {
+    wrapped_ = {};
+  }
 }
 
 void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until) {
@@ -245,67 +336,47 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
       parsed->message.gpu = GpuOfAllocator(line.substr(left, at - left + parsed->consumed));
     }
     from = at + std::max<std::size_t>(parsed->consumed, 1);
-    if (!Weigh(*parsed, GetProcess(tag))) {
-      continue;
-    }
-    if (parsed->message.retry) {
-      TakeRetry(std::move(parsed->message), GetProcess(tag));
-    } else if (parsed->starved && open_.size() < kMaxOpen) {
+    if (!parsed->message.retry && parsed->starved && open_.size() < kMaxOpen) {
       open_.push_back({.message = std::move(parsed->message),
                        .text = std::string(text),
                        .tag = std::string(tag),
                        .consumed = parsed->consumed,
                        .patience = kPatience});
     } else {
-      Add(std::move(parsed->message));
+      TakeMessage(std::move(parsed->message), GetProcess(tag));
     }
   }
 }
 
-bool Scan::Weigh(Parsed& parsed, std::string_view tag) {
-  constexpr std::uint64_t kExcerpt = 24;  // lines of the driver's own log between
+bool Scan::AfterRetry(std::string_view process, std::uint64_t line) const {
   constexpr std::uint64_t kAtOnce = 64;
-  OomMessage& message = parsed.message;
-  const bool after_retry = retry_.Near(tag, message.line, kAtOnce);
-  if (parsed.role == Role::kRepeat && bare_.Near(tag, message.line, kExcerpt)) {
-    return false;
-  }
-  if (parsed.role == Role::kAfterRetry && !after_retry) {
-    return false;
-  }
-  if (parsed.role == Role::kDetail && !log_.messages.empty()) {
-    OomMessage& last = log_.messages.back();
-    constexpr std::uint64_t kNext = 2;
-    if (last.kind == message.kind && last.gpu == message.gpu && last.requested_bytes &&
-        message.line - last.line <= kNext &&
-        Magnitude(
-            SaturatingSubtract(last.requested_bytes->bytes, message.requested_bytes->bytes)) <=
-            last.requested_bytes->precision) {
-      last.requested_bytes = message.requested_bytes;
-      return false;
-    }
-  }
-  if (message.wording == OomWording::kNoFigures && message.kind == "CUDA") {
-    bare_ = {.tag = std::string(tag), .line = message.line};
-    if (after_retry) {
-      // The warning is about the call that this error ends: its figures are the best there are.
-      const OomMessage& retry = *log_.last_retry;
-      message.wording = retry.wording;
-      message.gpu = retry.gpu;
-      message.requested_bytes = retry.requested_bytes;
-      message.free = retry.free;
-      message.capacity = retry.capacity;
-    }
-  }
-  return true;
+  return retry_.line > 0 && retry_.process == process && line - retry_.line <= kAtOnce;
 }
 
-void Scan::TakeRetry(OomMessage message, std::string_view tag) {
+void Scan::TakeRetry(OomMessage message, std::string_view process) {
   ++log_.retries;
   if (message.wording == OomWording::kTorchRetry) {
-    retry_ = {.tag = std::string(tag), .line = message.line};
+    retry_ = {.process = std::string(process), .line = message.line};
   }
   log_.last_retry = std::move(message);
+}
+
+void Scan::TakeMessage(OomMessage message, std::string_view process) {
+  if (message.retry) {
+    TakeRetry(std::move(message), process);
+    return;
+  }
+  if (message.wording == OomWording::kNoFigures && message.kind == "CUDA" &&
+      AfterRetry(process, message.line)) {
+    // The warning is about the call that this error ends: its figures are the best there are.
+    const OomMessage& retry = *log_.last_retry;
+    message.wording = retry.wording;
+    message.gpu = retry.gpu;
+    message.requested_bytes = retry.requested_bytes;
+    message.free = retry.free;
+    message.capacity = retry.capacity;
+  }
+  Add(std::move(message));
 }
 
 // Passes the line to the messages that it may continue.

@@ -36,25 +36,36 @@ class Scan final : public log::LogSink {
     bool closed = false;
   };
 
-  // The last message of a process that a later line may belong to.
-  struct SeenMessage {
-    std::string tag;
+  // The last warning of a process that a later line may belong to.
+  struct SeenRetry {
+    std::string process;
     std::uint64_t line = 0;  // 0 = nothing
-    [[nodiscard]] bool Near(std::string_view of_tag, std::uint64_t number,
-                            std::uint64_t most) const {
-      return line > 0 && tag == of_tag && number - line <= most;
-    }
+  };
+
+  // A line with some words of a failure that has a pattern.
+  struct Wrapped {
+    std::string text;
+    std::string tag;
+    std::uint64_t number = 0;  // 0 = there is none
+    std::optional<std::int64_t> time;
+    int left = 0;  // lines that may complete it
   };
 
   void FindIn(std::string_view line, std::uint64_t number, std::size_t until);
   // What the table of patterns says of failures; true when it said anything. `telling`: those that
   // give figures, or that are none after all; else those of which other words may say more.
-  bool TakeFailures(std::string_view line, const log::LogLine& at, bool telling);
+  bool TakeFailures(const log::LogLine& at, bool telling);
+  void TakeFailure(const log::FoundFailure& found, const log::LogLine& at);
   [[nodiscard]] OomMessage MakeMessage(const log::FoundFailure& found,
                                        const log::LogLine& line) const;
-  // False: the message adds nothing to earlier ones.
-  bool Weigh(Parsed& parsed, std::string_view tag);
-  void TakeRetry(OomMessage message, std::string_view tag);
+  // What `found` says of a failure that is known: as a detail of it, or again.
+  bool TellsMore(const log::FoundFailure& found, const log::LogLine& at);
+  // A line that the one before it may go on in.
+  void GoOnWrapped(std::string_view line);
+  bool TakeJoined(const std::string& text);
+  [[nodiscard]] bool AfterRetry(std::string_view process, std::uint64_t line) const;
+  void TakeRetry(OomMessage message, std::string_view process);
+  void TakeMessage(OomMessage message, std::string_view process);
   void GoOn(std::string_view line);
   void MovePoolMessages();
   void Add(OomMessage message);
@@ -64,8 +75,8 @@ class Scan final : public log::LogSink {
   OomLog log_;
   log::StatementScan statements_;
   std::optional<std::int64_t> time_;  // of the line
-  SeenMessage retry_;
-  SeenMessage bare_;  // an error of the CUDA runtime without figures
+  SeenRetry retry_;
+  Wrapped wrapped_;
   std::string clean_;
 };
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "oom_text/runtime_wordings.h"
+#include "oom_text/pool_wordings.h"
 #include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {

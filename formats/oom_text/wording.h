@@ -14,19 +14,10 @@ namespace memtool::formats::oom_text {
 // fail to parse.
 std::size_t FindStart(std::string_view line, std::size_t from);
 
-// How a message relates to others of its process.
-enum class Role : std::uint8_t {
-  kOwn,
-  kRepeat,      // repeats a bare error before it, if there was one
-  kDetail,      // gives the exact size of the line before it, if there was one
-  kAfterRetry,  // is about memory only when a failed attempt came before it
-};
-
 struct Parsed {
   OomMessage message{};
   std::size_t consumed = 0;  // characters that belong to it for certain
   bool starved = false;      // the text ended inside it: further lines may complete it
-  Role role = Role::kOwn;
 };
 
 // A form of message: the words that it begins with, and the function that reads the rest.

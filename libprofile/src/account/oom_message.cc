@@ -42,21 +42,22 @@ std::string_view ToName(OomWording wording) {
   return NamesOf(wording).name;
 }
 
+std::optional<OomWording> FindWording(std::string_view name) {
+  const auto* const found =
+      std::find_if(kWordings.begin(), kWordings.end(),
+                   [name](const WordingNames& names) { return names.name == name; });
+  return found == kWordings.end() ? std::nullopt : std::optional(found->wording);
+}
+
 std::string ToDisplayName(const OomMessage& message) {
   const std::string_view display = NamesOf(message.wording).display;
   if (!display.empty()) {
     return std::string(display);
   }
-  switch (message.wording) {
-    case OomWording::kHost:
-      return message.kind == "CPU"      ? "PyTorch's allocator of the host"
-             : message.kind == "kernel" ? "the kernel of the host"
-                                        : message.kind;
-    case OomWording::kNoFigures:
-      return message.kind.empty() ? "without figures" : message.kind + ", without figures";
-    default:
-      return message.kind;
+  if (message.wording != OomWording::kNoFigures) {
+    return message.kind;
   }
+  return message.kind.empty() ? "without figures" : message.kind + ", without figures";
 }
 
 }  // namespace memtool

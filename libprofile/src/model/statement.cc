@@ -44,6 +44,7 @@ constexpr std::array kAmounts = {
     AmountKind{"limit", "limit", AmountRole::kBudget},
     AmountKind{"cached", "cached", AmountRole::kLevel},
     AmountKind{"largest_free", "largest free piece", AmountRole::kDevice},
+    AmountKind{"lacking", "lacking", AmountRole::kBudget},
 };
 
 }  // namespace

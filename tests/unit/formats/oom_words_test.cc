@@ -61,8 +61,9 @@ TEST(OomWords, WordsOfOthers) {
            {"OOM when allocating tensor with shape[2] and type resource on x",
             OomWording::kTensorFlow, "TensorFlow", -1, -1, -1},
            {"DefaultCPUAllocator: not enough memory: you tried to allocate 4096 bytes.",
-            OomWording::kHost, "CPU", 4096, -1, -1},
-           {"Out of memory: Killed process 7 (python)", OomWording::kHost, "kernel", -1, -1, -1},
+            OomWording::kHost, "PyTorch's allocator of the host", 4096, -1, -1},
+           {"Out of memory: Killed process 7 (python)", OomWording::kHost, "the kernel of the host",
+            -1, -1, -1},
            {"NCCL WARN Cuda failure 'out of memory'", OomWording::kNoFigures, "NCCL", -1, -1, -1},
            {"CUDNN_STATUS_ALLOC_FAILED", OomWording::kNoFigures, "cuDNN", -1, -1, -1},
            {"MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 1.10 MB, max "
@@ -142,6 +143,50 @@ TEST(OomWords, WordsOf2026) {
     EXPECT_EQ(test::GetBytes(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
+}
+
+// Of all entries of the table: broken at any blank, or within a word, by a program that wraps
+// lines.
+TEST(OomWords, WhatATableSaysOfIsRejoined) {
+  const std::string said =
+      "[rank2]: cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,073,741,824 bytes "
+      "(allocated so far: 6,291,456 bytes, limit set to: 7,340,032 bytes).";
+  const std::size_t begin = said.find("allocating") + std::string_view("allocating").size();
+  for (std::size_t at = begin; at < said.find("bytes)."); ++at) {
+    const bool blank = said[at] == ' ';
+    const std::string cut =
+        said.substr(0, at) + "\n[rank2]: " + said.substr(at + (blank ? 1 : 0)) + "\n";
+    const OomLog log = FindOoms(cut);
+    ASSERT_EQ(log.found, 1U) << cut;
+    const OomMessage& message = log.messages[0];
+    EXPECT_EQ(message.line, 1U);
+    EXPECT_EQ(message.rank, 2);
+    EXPECT_TRUE(message.complete) << cut;
+    EXPECT_EQ(test::GetBytes(message.requested_bytes), test::kGiB) << cut;
+    EXPECT_EQ(test::GetBytes(message.limit), 7 * test::kMiB) << cut;
+  }
+  const OomLog others = FindOoms(
+      "[rank2]: Out of memory allocating 64 bytes (allocated so far:\n[rank1]: 12 bytes).\n");
+  ASSERT_EQ(others.found, 1U);
+  EXPECT_FALSE(others.messages[0].complete) << "the next line is another process's";
+  EXPECT_FALSE(others.messages[0].allocated);
+}
+
+TEST(OomWords, WhatIsSaidAgainIsOneFailureAndAnotherSizeAnother) {
+  const std::string first =
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 100.00 MiB on device 1: cudaMalloc "
+      "failed: out of memory\n";
+  const OomLog again = FindOoms(first + "failed to allocate CUDA1 buffer of size 104857600\n");
+  ASSERT_EQ(again.found, 1U);
+  EXPECT_EQ(again.messages[0].requested_bytes->precision, 0);
+  EXPECT_EQ(FindOoms(first + "failed to allocate CUDA1 buffer of size 204857600\n").found, 2U);
+  EXPECT_EQ(FindOoms(first + "failed to allocate CUDA0 buffer of size 104857600\n").found, 2U);
+  EXPECT_EQ(
+      FindOoms("[rank0]: CUDA error: out of memory\n[rank0]: cudaErrorMemoryAllocation\n").found,
+      1U);
+  EXPECT_EQ(
+      FindOoms("[rank0]: CUDA error: out of memory\n[rank1]: cudaErrorMemoryAllocation\n").found,
+      2U);
 }
 
 TEST(OomWords, VllmsCacheIsLargerThanWhatIsLeftForIt) {

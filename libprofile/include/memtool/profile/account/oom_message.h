@@ -99,6 +99,8 @@ inline bool IsOfPool(const OomMessage& message) {
 
 // Its stable name: "torch-reserved".
 std::string_view ToName(OomWording wording);
+// The one of that name; none where none has it.
+std::optional<OomWording> FindWording(std::string_view name);
 // Who wrote it, for people: "PyTorch, wording of 1.4 to 2.0".
 std::string ToDisplayName(const OomMessage& message);
 

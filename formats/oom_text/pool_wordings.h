@@ -1,5 +1,4 @@
-// Wordings of out-of-memory messages by XLA, TensorFlow, the GPU runtime and its libraries, and the
-// host.
+// Out-of-memory messages of the pool that XLA and TensorFlow share.
 #pragma once
 
 #include <cstddef>

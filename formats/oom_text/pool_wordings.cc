@@ -1,42 +1,15 @@
-#include "oom_text/runtime_wordings.h"
+#include "oom_text/pool_wordings.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <span>
 #include <utility>
 
-#include "oom_text/retries.h"
-#include "oom_text/server_wordings.h"
-#include "oom_text/tpu.h"
 #include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
 
 namespace {
-
-struct Bare {
-  std::string_view words;
-  std::string_view kind;  // who says it
-  Role role = Role::kOwn;
-};
-// Messages without a figure.
-constexpr std::array<Bare, 16> kBare{{{"CUDA error: out of memory", "CUDA"},
-                                      {"CUDA driver error: out of memory", "CUDA"},
-                                      {"HIP error: out of memory", "HIP"},
-                                      {"cuda runtime error (2) : out of memory", "CUDA"},
-                                      {"cuda runtime error (2): out of memory", "CUDA"},
-                                      {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA"},
-                                      {"hipErrorOutOfMemory", "HIP"},
-                                      {"cudaErrorMemoryAllocation", "CUDA", Role::kRepeat},
-                                      {"Cuda failure 2 'out of memory'", "NCCL"},
-                                      {"Cuda failure 'out of memory'", "NCCL"},
-                                      {"HIP failure 'out of memory'", "RCCL"},
-                                      {"CUBLAS_STATUS_ALLOC_FAILED", "cuBLAS"},
-                                      {"CUDNN_STATUS_ALLOC_FAILED", "cuDNN"},
-                                      {"HIPBLAS_STATUS_ALLOC_FAILED", "hipBLAS"},
-                                      {"rocblas_status_memory_error", "rocBLAS"},
-                                      {"No available memory for the cache blocks", "vLLM"}}};
 
 // "2.27GiB (2441334240B)", "27.93GiB (rounded to 29995136256)", "2.27GiB (2441334272 bytes)": the
 // exact number is taken.
@@ -98,27 +71,6 @@ std::optional<Parsed> ReadDriver(Phrases& in) {
   return parsed;
 }
 
-// "hbm. Used 20.95G of 15.48G hbm. Exceeded hbm capacity by 5.47G."
-std::optional<Parsed> ReadHbm(Phrases& in) {
-  Parsed parsed{.message = {.wording = OomWording::kXlaHbm}};
-  std::string_view space = in.rest();
-  space.remove_prefix(std::min(space.find_first_not_of(' '), space.size()));
-  space = space.substr(0, space.find('.'));
-  constexpr std::size_t kMaxSpaceLength = 16;
-  if (space.empty() || space.size() > kMaxSpaceLength || !in.Take(space) || !in.Take(". Used") ||
-      !in.TakeSize(parsed.message.requested_bytes) || !in.Take("of") ||
-      !in.TakeSize(parsed.message.capacity)) {
-    return std::nullopt;
-  }
-  parsed.message.kind = space;
-  parsed.consumed = in.at();
-  constexpr std::size_t kReach = 60;
-  if (in.SkipTo("capacity by", kReach)) {
-    in.TakeSize(parsed.message.lacking);
-  }
-  return parsed;
-}
-
 std::int64_t BytesOfType(std::string_view type) {
   constexpr std::array<std::pair<std::string_view, std::int64_t>, 14> kTypes{{{"float", 4},
                                                                               {"double", 8},
@@ -176,71 +128,27 @@ std::optional<Parsed> ReadTensor(Phrases& in) {
   return parsed;
 }
 
-// "68719476736 bytes. Error code 12 (Cannot allocate memory)"
-std::optional<Parsed> ReadCpu(Phrases& in) {
-  Parsed parsed{.message = {.wording = OomWording::kHost, .kind = "CPU"}};
-  if (!in.TakeSize(parsed.message.requested_bytes)) {
-    return std::nullopt;
-  }
-  parsed.consumed = in.at();
-  return parsed;
-}
-
-std::optional<Parsed> ReadKilled(Phrases& in) {
-  return Parsed{.message = {.wording = OomWording::kHost, .kind = "kernel"}, .consumed = in.at()};
-}
-
-constexpr std::array<Form, 9> kOtherForms{
-    {{"Out of memory while trying to allocate", ReadXla},
-     {"ran out of memory trying to allocate", ReadXla},
-     {"Failed to allocate request for", ReadXla},
-     {"failed to allocate", ReadDriver},
-     {"Ran out of memory in memory space", ReadHbm},
-     {"OOM when allocating tensor with shape[", ReadTensor},
-     {"DefaultCPUAllocator: can't allocate memory: you tried to allocate", ReadCpu},
-     {"DefaultCPUAllocator: not enough memory: you tried to allocate", ReadCpu},
-     {"Out of memory: Killed process", ReadKilled}}};
-
-std::array<std::span<const Form>, 4> AllForms() {
-  return {std::span<const Form>(kOtherForms), RetryForms(), TpuForms(), LibraryWordings()};
-}
+constexpr std::array<Form, 5> kForms{{{"Out of memory while trying to allocate", ReadXla},
+                                      {"ran out of memory trying to allocate", ReadXla},
+                                      {"Failed to allocate request for", ReadXla},
+                                      {"failed to allocate", ReadDriver},
+                                      {"OOM when allocating tensor with shape[", ReadTensor}}};
 
 }  // namespace
 
 std::size_t FindOtherWording(std::string_view text) {
   std::size_t first = std::string_view::npos;
-  for (const Bare& bare : kBare) {
-    first = std::min(first, text.find(bare.words));
-  }
-  for (const std::span<const Form> forms : AllForms()) {
-    for (const Form& form : forms) {
-      first = std::min(first, text.find(form.words));
-    }
+  for (const Form& form : kForms) {
+    first = std::min(first, text.find(form.words));
   }
   return first;
 }
 
 std::optional<Parsed> ParseOtherWording(std::string_view text) {
-  for (const Bare& bare : kBare) {
-    if (text.starts_with(bare.words)) {
-      // "[<CUresult.CUDA_ERROR_OUT_OF_MEMORY: 2>] Call to cuMemAlloc results in
-      // CUDA_ERROR_OUT_OF_MEMORY": one message.
-      const std::string_view line = text.substr(0, text.find('\n'));
-      return Parsed{.message = {.kind = std::string(bare.kind)},
-                    .consumed = line.rfind(bare.words) + bare.words.size(),
-                    .role = bare.role};
-    }
-  }
-  // Several forms may begin with the same words.
-  for (const std::span<const Form> forms : AllForms()) {
-    for (const Form& form : forms) {
-      Phrases in(text);
-      if (!in.Take(form.words)) {
-        continue;
-      }
-      if (auto parsed = form.read(in)) {
-        return parsed;
-      }
+  for (const Form& form : kForms) {
+    Phrases in(text);
+    if (in.Take(form.words)) {
+      return form.read(in);
     }
   }
   return std::nullopt;
