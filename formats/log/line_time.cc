@@ -81,7 +81,7 @@ std::optional<std::int64_t> OfGlog(std::string_view line) {
 }
 
 // "Nov 22 08:10:41", as syslog and journalctl write it.
-std::optional<std::int64_t> OfSyslog(std::string_view line) {
+std::optional<std::int64_t> OfSyslog(std::string_view line, int year = kNoYear) {
   constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
   constexpr std::size_t kTimeAt = 7;
   if (line.size() < kTimeAt || line[3] != ' ' || line[6] != ' ') {
@@ -92,7 +92,17 @@ std::optional<std::int64_t> OfSyslog(std::string_view line) {
     return std::nullopt;
   }
   const int day = line[4] == ' ' ? NumberAt(line, 5, 1) : NumberAt(line, 4, 2);
-  return TimeAt(kNoYear, static_cast<int>(month / 3) + 1, day, line.substr(kTimeAt));
+  return TimeAt(year, static_cast<int>(month / 3) + 1, day, line.substr(kTimeAt));
+}
+
+// "Nov 26 10:00:00 2026", as ctime writes it behind the day of the week; `year`: where the last of
+// these begins.
+std::optional<std::int64_t> OfCtime(std::string_view line, std::size_t year) {
+  constexpr std::size_t kBefore = 16;  // "Nov 26 10:00:00 "
+  const int number = NumberAt(line, year, 4);
+  return year < kBefore || line[year - 1] != ' ' || number < 0
+             ? std::nullopt
+             : OfSyslog(line.substr(year - kBefore, kBefore), number);
 }
 
 // Past "[rank3]: ", "[1,3]<stderr>:" and "0: " of Slurm's --label.
@@ -146,6 +156,9 @@ std::optional<std::int64_t> GetTime(std::string_view line) {
   const std::size_t end = std::min(line.size(), kFurthest);
   for (std::size_t at = line.find("20"); at < end; at = line.find("20", at + 1)) {
     if (const auto time = Parse(line.substr(at))) {
+      return time;
+    }
+    if (const auto time = OfCtime(line, at)) {
       return time;
     }
   }

@@ -22,6 +22,8 @@ constexpr std::string_view kAnyNumber = R"((?:[-+]?[0-9][0-9,]*(?:\.[0-9]+)?))";
 constexpr std::string_view kUnit = R"([KMGT]i?B?|[Bb]ytes?|B)";
 constexpr std::size_t kShortestAnchor = WordFilter::kWindow;
 
+constexpr char kBlank = '\x01';  // stands for "{ }" while a pattern is compiled
+
 bool IsWord(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -35,6 +37,10 @@ bool IsBetweenWords(std::string_view text, std::size_t at) {
 std::string Quoted(std::string_view text) {
   std::string quoted;
   for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == kBlank) {
+      quoted += ' ';
+      continue;
+    }
     if (text[at] != ' ') {
       quoted += re2::RE2::QuoteMeta(text.substr(at, 1));
       continue;
@@ -108,9 +114,10 @@ class Compiler {
       Capture::Kind kind;
       std::string_view expression;
     };
-    static constexpr std::array<Text, 7> kTexts = {
+    static constexpr std::array<Text, 8> kTexts = {
         {{"device", Capture::Kind::kDevice, "[A-Za-z0-9_.:/-]+"},
          {"rank", Capture::Kind::kRank, "[0-9]{1,9}"},
+         {"epoch_ms", Capture::Kind::kTime, "[0-9]{13}"},
          {"stage", Capture::Kind::kStage, ".{1,200}?"},
          {"part", Capture::Kind::kStage, ".{1,200}?"},
          {"memory", Capture::Kind::kMemory, "[A-Za-z0-9_]{1,16}"},
@@ -166,7 +173,14 @@ class Compiler {
 }  // namespace
 
 Result<void> CompilePattern(std::string_view text, Pattern& pattern) {
-  return Compiler(pattern).Compile(text);
+  std::string compact(text);
+  constexpr std::string_view kOneBlank = "{ }";
+  for (std::size_t at = 0; (at = compact.find(kOneBlank, at)) != std::string::npos;) {
+    compact.replace(at, kOneBlank.size(), 1, kBlank);
+  }
+  MEMTOOL_TRY(Compiler(pattern).Compile(compact));
+  std::replace(pattern.anchor.begin(), pattern.anchor.end(), kBlank, ' ');
+  return {};
 }
 
 std::int64_t ParseUnit(std::string_view unit) {

@@ -28,6 +28,7 @@ struct Capture {
     kDevice,
     kRank,
     kStage,
+    kTime,    // milliseconds since 1970
     kMemory,  // of failures, as the next two
     kChip,
     kShape

@@ -184,6 +184,9 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.device = Intern(word);
       } else if (capture.kind == Capture::Kind::kRank) {
         statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
+      } else if (capture.kind == Capture::Kind::kTime) {
+        constexpr std::int64_t kNanos = 1'000'000;
+        statement.time = ParseNumber<std::int64_t>(word).value_or(0) * kNanos;
       } else if (capture.kind == Capture::Kind::kStage) {
         statement.stage = Intern(GetMessage(word));
       } else if (!is_amount) {
@@ -196,8 +199,8 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.below = amount->below;
         statement.above = amount->above;
         Add(statement);
-        only_reports_ = only_reports_ && pattern.report && !reported_[capture.amount];
-        reported_.set(capture.amount);
+        const bool first = reported_.emplace(capture.amount, statement.device).second;
+        only_reports_ = only_reports_ && pattern.report && first;
       }
     }
   }

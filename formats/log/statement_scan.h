@@ -3,12 +3,13 @@
 
 #include <re2/re2.h>
 
-#include <bitset>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "log/log_lines.h"
@@ -71,8 +72,8 @@ class StatementScan {
   std::vector<FoundFailure> failures_;        // of the line
   bool failure_ = false;                      // the match that is read is one
   bool unfinished_ = false;
-  std::bitset<256> reported_;  // amounts of reports
-  bool only_reports_ = true;   // each of them once
+  std::set<std::pair<std::uint8_t, StringId>> reported_;  // amounts of devices, by reports
+  bool only_reports_ = true;                              // each of them once
   std::uint32_t run_ = 0;
   SampleTables samples_;
   Statements statements_;

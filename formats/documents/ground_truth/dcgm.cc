@@ -46,6 +46,7 @@ struct Sample {
   std::string_view what;  // "USED"
   std::vector<std::pair<std::string_view, std::string>> labels;
   std::string_view value;
+  std::string_view time;  // where the text gives it: milliseconds since 1970
 };
 
 // {name="value",…}; returns what follows the brace.
@@ -100,11 +101,13 @@ std::optional<Sample> ReadSample(const Line& line) {
     Refuse({line.number, 1}, "a sample is a name, labels, a value and perhaps a time");
   }
   sample.value = words.front();
+  sample.time = words.size() > 1 ? words.back() : std::string_view();
   return sample;
 }
 
 DeviceReading GetDevice(const Sample& sample) {
   DeviceReading reading{.scope = ReportScope::kDevice};
+  reading.time = sample.time;
   const auto instance = MakeLabel(sample, "GPU_I_ID");
   reading.gpu_name = MakeLabel(sample, "UUID");
   if (instance.empty()) {
@@ -133,16 +136,17 @@ bool IsOfPod(const Sample& sample, DeviceReading& reading) {
 }
 
 DeviceReading& GetRow(DeviceReport& report, std::optional<std::int64_t> gpu,
-                      const std::string& name) {
-  const auto found = std::find_if(
-      report.readings.begin(), report.readings.end(), [&](const DeviceReading& reading) {
-        return reading.pod.empty() && reading.gpu == gpu && reading.gpu_name == name;
-      });
+                      const std::string& name, const std::string& time = {}) {
+  const auto found = std::find_if(report.readings.begin(), report.readings.end(),
+                                  [&](const DeviceReading& reading) {
+                                    return reading.pod.empty() && reading.gpu == gpu &&
+                                           reading.gpu_name == name && reading.time == time;
+                                  });
   if (found != report.readings.end()) {
     return *found;
   }
   return report.readings.emplace_back(
-      DeviceReading{.scope = ReportScope::kDevice, .gpu = gpu, .gpu_name = name});
+      DeviceReading{.scope = ReportScope::kDevice, .gpu = gpu, .gpu_name = name, .time = time});
 }
 
 }  // namespace
@@ -161,7 +165,8 @@ DeviceReport ReadDcgmExporter(std::string_view text) {
       report.readings.push_back(std::move(device));
       continue;
     }
-    if (!SetDeviceValue(GetRow(report, device.gpu, device.gpu_name), sample->what, amount)) {
+    if (!SetDeviceValue(GetRow(report, device.gpu, device.gpu_name, device.time), sample->what,
+                        amount)) {
       SetDeviceValue(device, sample->what, amount);
       report.readings.push_back(std::move(device));
     }
