@@ -22,7 +22,9 @@ constexpr std::string_view kAnyNumber = R"((?:[-+]?[0-9][0-9,]*(?:\.[0-9]+)?))";
 constexpr std::string_view kUnit = R"([KMGT]i?B?|[Bb]ytes?|B)";
 constexpr std::size_t kShortestAnchor = WordFilter::kWindow;
 
-constexpr char kBlank = '\x01';  // stands for "{ }" while a pattern is compiled
+// Stand for "{ }" and "{{" while a pattern is compiled.
+constexpr char kBlank = '\x01';
+constexpr char kBrace = '\x02';
 
 bool IsWord(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -37,8 +39,8 @@ bool IsBetweenWords(std::string_view text, std::size_t at) {
 std::string Quoted(std::string_view text) {
   std::string quoted;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == kBlank) {
-      quoted += ' ';
+    if (text[at] == kBlank || text[at] == kBrace) {
+      quoted += text[at] == kBlank ? " " : "\\{";
       continue;
     }
     if (text[at] != ' ') {
@@ -114,7 +116,7 @@ class Compiler {
       Capture::Kind kind;
       std::string_view expression;
     };
-    static constexpr std::array<Text, 8> kTexts = {
+    static constexpr std::array<Text, 9> kTexts = {
         {{"device", Capture::Kind::kDevice, "[A-Za-z0-9_.:/-]+"},
          {"rank", Capture::Kind::kRank, "[0-9]{1,9}"},
          {"epoch_ms", Capture::Kind::kTime, "[0-9]{13}"},
@@ -122,6 +124,7 @@ class Compiler {
          {"part", Capture::Kind::kStage, ".{1,200}?"},
          {"memory", Capture::Kind::kMemory, "[A-Za-z0-9_]{1,16}"},
          {"chip", Capture::Kind::kChip, "[0-9x]{1,16}_HBM[0-9]{1,4}"},
+         {"op", Capture::Kind::kOp, "[A-Za-z0-9_./:-]{0,200}[A-Za-z0-9_]"},
          {"shape", Capture::Kind::kShape, "[^']{1,400}"}}};
     for (const auto& [any, expression] : {std::pair(std::string_view("*"), std::string_view(".*?")),
                                           {"w", "[A-Za-z]+"},
@@ -174,12 +177,15 @@ class Compiler {
 
 Result<void> CompilePattern(std::string_view text, Pattern& pattern) {
   std::string compact(text);
-  constexpr std::string_view kOneBlank = "{ }";
-  for (std::size_t at = 0; (at = compact.find(kOneBlank, at)) != std::string::npos;) {
-    compact.replace(at, kOneBlank.size(), 1, kBlank);
+  for (const auto& [written, stands] :
+       {std::pair(std::string_view("{ }"), kBlank), {"{{", kBrace}}) {
+    for (std::size_t at = 0; (at = compact.find(written, at)) != std::string::npos;) {
+      compact.replace(at, written.size(), 1, stands);
+    }
   }
   MEMTOOL_TRY(Compiler(pattern).Compile(compact));
   std::replace(pattern.anchor.begin(), pattern.anchor.end(), kBlank, ' ');
+  std::replace(pattern.anchor.begin(), pattern.anchor.end(), kBrace, '{');
   return {};
 }
 

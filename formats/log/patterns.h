@@ -29,9 +29,10 @@ struct Capture {
     kRank,
     kStage,
     kTime,    // milliseconds since 1970
-    kMemory,  // of failures, as the next two
+    kMemory,  // of failures, as the next three
     kChip,
-    kShape
+    kShape,
+    kOp
   };
   Kind kind = Kind::kAmount;
   std::uint8_t amount = 0;  // of kAmount and kCount: index into AmountKinds()

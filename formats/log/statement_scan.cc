@@ -115,7 +115,8 @@ bool StatementScan::TakeMatches(const Pattern& pattern, const re2::RE2& regexp,
                              .amounts = {},
                              .memory = pattern.memory,
                              .chip = {},
-                             .shape = {}});
+                             .shape = {},
+                             .op = {}});
       }
       Read(pattern, line, begin);
     }
@@ -212,9 +213,10 @@ void StatementScan::NameInFailure(Capture::Kind kind, std::string_view word) {
     return;
   }
   FoundFailure& failure = failures_.back();
-  (kind == Capture::Kind::kMemory ? failure.memory
-   : kind == Capture::Kind::kChip ? failure.chip
-                                  : failure.shape) = word;
+  (kind == Capture::Kind::kMemory  ? failure.memory
+   : kind == Capture::Kind::kChip  ? failure.chip
+   : kind == Capture::Kind::kShape ? failure.shape
+                                   : failure.op) = word;
 }
 
 StringId StatementScan::Intern(std::string_view name) {

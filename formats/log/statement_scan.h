@@ -24,7 +24,7 @@ struct FoundFailure {
   const Pattern* pattern = nullptr;
   std::size_t begin = 0, end = 0;  // in the line
   std::vector<Statement> amounts;
-  std::string memory, chip, shape;
+  std::string memory, chip, shape, op;
 };
 
 class StatementScan {

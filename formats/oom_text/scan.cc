@@ -208,12 +208,14 @@ OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine&
       .kind = found.memory.empty() ? pattern.producer : found.memory,
       .line = line.number,
       .time = line.time,
-      .complete = !pattern.cut,
+      .complete = !pattern.cut || found.amounts.empty(),
       .retry = pattern.kind == log::Pattern::Kind::kRetry};
   message.chip = found.chip;
   message.shape = found.shape;
+  message.op = found.op;
   Fill(message, found.amounts);
-  if (!message.requested_bytes && !message.free && !message.limit && !pattern.host) {
+  if (!message.requested_bytes && !message.free && !message.limit && !pattern.host &&
+      !pattern.wording) {
     message.wording = OomWording::kNoFigures;
   }
   for (const Statement& amount : found.amounts) {
@@ -262,7 +264,7 @@ bool Scan::TakeFailures(const log::LogLine& at, bool telling) {
   bool any = false;
   for (const log::FoundFailure& found : statements_.failures()) {
     const bool bare = found.amounts.empty() && found.pattern->kind == log::Pattern::Kind::kFailure;
-    if (bare == telling || (bare && any)) {
+    if (found.begin < joined_end_ || bare == telling || (bare && any)) {
       continue;  // a line says once that memory ran out
     }
     any = true;
@@ -271,8 +273,9 @@ bool Scan::TakeFailures(const log::LogLine& at, bool telling) {
   return any;
 }
 
-// Of a failure that begins in one line and ends in the next: what its pattern says of both.
-bool Scan::TakeJoined(const std::string& text) {
+// Of a failure that begins in one line and ends in the next: what its pattern says of both. Returns
+// where it ends.
+std::optional<std::size_t> Scan::TakeJoined(const std::string& text) {
   const log::LogLine line{.text = text, .number = wrapped_.number, .time = wrapped_.time};
   statements_.TakeFailures(line);
   for (const log::FoundFailure& found : statements_.failures()) {
@@ -286,12 +289,13 @@ bool Scan::TakeJoined(const std::string& text) {
     } else {
       TakeFailure(found, line);
     }
-    return true;
+    return found.end;
   }
-  return false;
+  return std::nullopt;
 }
 
 void Scan::GoOnWrapped(std::string_view line) {
+  joined_end_ = 0;
   if (wrapped_.number == 0) {
     return;
   }
@@ -301,9 +305,14 @@ void Scan::GoOnWrapped(std::string_view line) {
   --wrapped_.left;
   if (tag == wrapped_.tag && spaced.size() <= kMaxTextBytes) {
     // Some programs break lines within words.
-    if (TakeJoined(spaced) || TakeJoined(wrapped_.text + std::string(body))) {
-      wrapped_ = {};
-      return;
+    const std::string joined = wrapped_.text + std::string(body);
+    for (const std::string& text : {spaced, joined}) {
+      if (const auto end = TakeJoined(text)) {
+        wrapped_ = {};
+        const auto body_at = static_cast<std::size_t>(body.data() - line.data());
+        joined_end_ = body_at + body.size() - std::min(text.size() - *end, body.size());
+        return;
+      }
     }
     wrapped_.text = spaced;
   }

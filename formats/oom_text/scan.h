@@ -62,7 +62,7 @@ class Scan final : public log::LogSink {
   bool TellsMore(const log::FoundFailure& found, const log::LogLine& at);
   // A line that the one before it may go on in.
   void GoOnWrapped(std::string_view line);
-  bool TakeJoined(const std::string& text);
+  std::optional<std::size_t> TakeJoined(const std::string& text);
   [[nodiscard]] bool AfterRetry(std::string_view process, std::uint64_t line) const;
   void TakeRetry(OomMessage message, std::string_view process);
   void TakeMessage(OomMessage message, std::string_view process);
@@ -77,6 +77,7 @@ class Scan final : public log::LogSink {
   std::optional<std::int64_t> time_;  // of the line
   SeenRetry retry_;
   Wrapped wrapped_;
+  std::size_t joined_end_ = 0;  // of the line: so much belongs to the failure that began before
   std::string clean_;
 };
 

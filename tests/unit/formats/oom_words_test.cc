@@ -172,6 +172,20 @@ TEST(OomWords, WhatATableSaysOfIsRejoined) {
   EXPECT_FALSE(others.messages[0].allocated);
 }
 
+TEST(OomWords, AKernelIsNamedAndItsFiguresInTheNextLineAreItsOwn) {
+  const std::string said =
+      "Ran out of memory in memory space vmem while allocating on stack for %flash.7 = bf16[8] x";
+  const OomLog two = FindOoms(said + "\nScoped allocation with size 24.00M and limit 16.00M\n");
+  ASSERT_EQ(two.found, 1U);
+  EXPECT_EQ(two.messages[0].op, "flash.7");
+  EXPECT_EQ(test::GetBytes(two.messages[0].requested_bytes), 24 * test::kMiB);
+  const OomLog alone = FindOoms(said);
+  ASSERT_EQ(alone.found, 1U);
+  EXPECT_EQ(alone.messages[0].op, "flash.7");
+  EXPECT_EQ(alone.messages[0].wording, OomWording::kXlaScoped);
+  EXPECT_FALSE(alone.messages[0].requested_bytes);
+}
+
 TEST(OomWords, WhatIsSaidAgainIsOneFailureAndAnotherSizeAnother) {
   const std::string first =
       "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 100.00 MiB on device 1: cudaMalloc "

@@ -159,11 +159,15 @@ class Adviser {
         ForFragmentation();  // pages of what is cached can join what the driver has free
         return ForFull();
       case OomReason::kTooLarge:
+      case OomReason::kNoFigures:
         if (IsOfKernel()) {
           return Add(
               {.kind = Kind::kSmallerBlocks, .bytes = GetBytes(found_.facts.requested_bytes)});
         }
-        return Add({.kind = Kind::kDivideRequest, .bytes = GetBytes(found_.facts.requested_bytes)});
+        if (found_.facts.requested_bytes) {
+          Add({.kind = Kind::kDivideRequest, .bytes = GetBytes(found_.facts.requested_bytes)});
+        }
+        return;
       case OomReason::kAbsurd:
         return Add({.kind = Kind::kCheckSizes});
       case OomReason::kMpsLimit:
