@@ -31,6 +31,7 @@ bool IsAllocation(const Operation& operation) {
 void FindTimes(Program& program) {
   for (Block& block : program.blocks) {
     block.freed = kNever;
+    block.made = block.phase == Phase::kBefore ? 0 : kNever;
   }
   program.next_backward.assign(program.operations.size() + 1, kNever);
   for (std::size_t i = program.operations.size(); i-- > 0;) {

@@ -29,7 +29,7 @@ inline constexpr Time kNever = UINT32_MAX;
 struct Block {
   std::int64_t size = 0;  // requested bytes
   StackId stack;          // may be none
-  Time made = 0;          // of what was there before: 0
+  Time made = 0;          // of what was there before: 0; of what was left out: kNever
   Time freed = kNever;
   std::uint32_t owner = 0;  // of its pool
   std::uint16_t stream = 0;
