@@ -46,5 +46,8 @@ std::optional<Program> WithoutForeach(const Program& program);
 std::optional<Program> SmallerBatch(const Program& program, std::uint32_t parts);
 // The same, and each pass so many times before the optimizer steps.
 std::optional<Program> Accumulate(const Program& program, std::uint32_t parts);
+// The head and the loss for one part of the positions after the other, each computed again in the
+// backward. None where the forward does not end in them.
+std::optional<Program> ChunkLoss(const Program& program, std::uint32_t parts);
 
 }  // namespace memtool::advise
