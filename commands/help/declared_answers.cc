@@ -6,6 +6,7 @@
 
 #include "info/property.h"
 #include "memtool/profile/answers/account.h"
+#include "memtool/profile/answers/advise.h"
 #include "memtool/profile/answers/aligned.h"
 #include "memtool/profile/answers/aligned_ranks.h"
 #include "memtool/profile/answers/buckets.h"
@@ -336,6 +337,23 @@ constexpr FigureInfo kWhatifFigures[] = {
      "the memory of the device"},
     {"changed", "boolean", "whether the events were changed, too"},
 };
+#define NEEDS                                                                            \
+  "{device: integer, reserved: natural, live: natural, next_step_reserved: natural, "    \
+  "next_step_live: natural, limit: natural|null, fits: boolean|null, obstacle: "         \
+  R"("not_replayed"|"inexact"|"no_backward"|"no_layers"|"checkpointed"|"failed_early"|)" \
+  "null}"
+constexpr FigureInfo kAdviseFigures[] = {
+    // NOLINT
+    {"needs", NEEDS "|null", "what it needs now and at the next step; null of several devices"},
+    {"devices", NEEDS "[]", "the same of each device"},
+    {"card", "natural|null", "all of the card that was asked about"},
+    {"headroom", "number", "the share of the limit that is to stay free"},
+    {"sets",
+     "{device: integer, changes: string[], live_peak: natural, reserved_low: natural, "
+     "reserved_high: natural, error: number, cost: number, fits: boolean}[]",
+     "what fits together, the cheapest first"},
+};
+#undef NEEDS
 constexpr FigureInfo kContextFigures[] = {
     // NOLINT
     {"producer", "string", "the server"},
@@ -420,6 +438,7 @@ std::vector<DeclaredAnswer> DeclaredAnswers() {
       Declare("ranks", "ranks", RankFields(), kRanksFigures),
       Declare("check", "check", CheckFields(), kCheckFigures),
       Declare("whatif", "whatif", kWhatifFields, kWhatifFigures),
+      Declare("advise", "advise", kAdviseFields, kAdviseFigures),
       Declare("fit", "fit", kFitFields, kFitFigures),
       Declare("fit-context", "fit", kContextFields, kContextFigures),
       Declare("info", "info", kPropertyFields),

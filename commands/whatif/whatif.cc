@@ -4,12 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <boost/program_options/value_semantic.hpp>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
 
 #include "base/command.h"
 #include "memtool/profile/base/result.h"
@@ -18,10 +13,10 @@
 #include "memtool/profile/select/view.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
-#include "options/size_option.h"
 #include "output/tabulate.h"
 #include "session/input_reader.h"
-#include "whatif/cards.h"
+#include "whatif/card_option.h"
+#include "whatif/on_threads.h"
 #include "whatif/whatif_words.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
@@ -29,38 +24,6 @@
 namespace memtool::commands {
 
 namespace {
-
-// Every job once, on as many threads as are worth it. The first exception is thrown again.
-void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
-  const std::size_t threads =
-      std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1U));
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failed;
-  std::mutex guard;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        job(i);
-      } catch (...) {
-        const std::lock_guard lock(guard);
-        failed = failed ? failed : std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (std::size_t i = 1; i < threads; ++i) {
-        others.emplace_back(work);
-      }
-    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads will do
-    }
-    work();
-  }
-  if (failed) {
-    std::rethrow_exception(failed);
-  }
-}
 
 class WhatifCommand final : public Command {
  public:
@@ -83,10 +46,7 @@ class WhatifCommand final : public Command {
     add("conf", po::value(&confs_)->value_name("SETTINGS"),
         "settings, as PYTORCH_CUDA_ALLOC_CONF names them; may be given several times (default: a "
         "set of sensible ones)");
-    add("card", ToValue(&card_, CardNames())->value_name("NAME|SIZE"),
-        "on this card: a name such as A100-40GB, or its whole memory");
-    add("overhead", po::value(&overhead_)->value_name("SIZE"),
-        "with --card: what the driver and libraries keep of it (default 1200MiB)");
+    card_.Declare(add);
     add("fit", po::bool_switch(&query_.fit), "look for the smallest limit of each setting");
     add("at", ToValue(&until_, MomentWords())->value_name("MOMENT"),
         "only the requests up to a moment");
@@ -94,6 +54,10 @@ class WhatifCommand final : public Command {
         "only this device: its number, or its whole name");
     add("without", po::value(&without_)->value_name("REGEX"),
         "the run without allocations whose stack has a matching function, file or mapping");
+    add("change", po::value(&changes_)->value_name("EDIT"),
+        "the program changed: checkpoint:WHERE, next-step, accumulate=2, …; several in one are "
+        "joined "
+        "by ' + '; may be given several times");
     add("scale", po::value(&query_.scale)->value_name("F"), "every request F times as large");
     add("empty-cache-at", ToValue(&empty_cache_, MomentWords())->value_name("MOMENT"),
         "an empty_cache() at a moment (event:N, mark:NAME: at each mark of that name); may be "
@@ -108,7 +72,11 @@ class WhatifCommand final : public Command {
   Result<ExitCode> Run(Streams& streams) override {
     MEMTOOL_TRY(input_.Resolve());
     MEMTOOL_TRY(output_.Resolve(input_.rows()));
-    MEMTOOL_TRY(ResolveCard());
+    auto card = card_.Resolve(input_);
+    MEMTOOL_TRY(card);
+    query_.limit = card->limit;
+    query_.total = card->total;
+    card_note_ = card->note;
     MEMTOOL_TRY(ResolveProgram());
     return OnOneRecording(input_, streams, "whatif takes one FILE",
                           [&](InputReader& input_reader,
@@ -120,32 +88,6 @@ class WhatifCommand final : public Command {
   }
 
  private:
-  Result<void> ResolveCard() {
-    query_.limit = input_.process_limit();
-    if (card_.empty()) {
-      return overhead_.empty() ? Result<void>()
-                               : Fail(ErrorCode::kUsage, "--overhead is for --card");
-    }
-    if (query_.limit) {
-      return Fail(ErrorCode::kUsage, "--card and --process-limit exclude each other",
-                  "--process-limit is what the process may get, --card is all that the device has");
-    }
-    auto total = ParseCard(card_, input_.size_base());
-    MEMTOOL_TRY(total);
-    auto kept = overhead_.empty() ? Result<std::int64_t>(kCardOverhead)
-                                  : ParseDeviceSize("--overhead", overhead_, input_.size_base());
-    MEMTOOL_TRY(kept);
-    if (*kept >= *total) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("--card {}: nothing is left of {}", card_, FormatSize(*total)));
-    }
-    query_.total = *total;
-    query_.limit = *total - *kept;
-    card_note_ = fmt::format("card: {} of {}, {} kept for the driver and libraries (assumed)",
-                             FormatSize(*query_.limit), FormatSize(*total), FormatSize(*kept));
-    return {};
-  }
-
   Result<void> ResolveProgram() {
     for (const std::string& conf : confs_) {
       auto settings = whatif::ParseAllocatorConf(conf);
@@ -160,6 +102,11 @@ class WhatifCommand final : public Command {
     constexpr double kMaxScale = 1000;
     if (!(query_.scale > 0) || query_.scale > kMaxScale) {
       return Fail(ErrorCode::kUsage, "--scale: a number above 0, 1000 at most");
+    }
+    for (const std::string& text : changes_) {
+      auto edits = advise::ParseEdits(text);
+      MEMTOOL_TRY(edits);
+      query_.changes.push_back(*std::move(edits));
     }
     if (!until_.empty()) {
       auto moment = ParseMoment(until_);
@@ -249,9 +196,9 @@ class WhatifCommand final : public Command {
   InputOptions input_;
   OutputOptions output_;
   std::vector<std::string> confs_;
-  std::string card_;
-  std::string overhead_;
+  CardOption card_;
   std::string card_note_;
+  std::vector<std::string> changes_;
   std::string until_;
   std::string without_;
   std::vector<std::string> empty_cache_;

@@ -259,16 +259,30 @@ class Questions:
 
     @_question
     def whatif(self, conf: Union[str, Sequence[str], None] = None, *, card: Optional[Size] = None,
-               **options: Any) -> Answer:
+               change: Union[str, Sequence[str], None] = None, **options: Any) -> Answer:
         """What other allocator settings, or another card, would have done. Of the whole run, unless `at` is
         given here.
 
         conf: settings, as PYTORCH_CUDA_ALLOC_CONF names them; a set of sensible ones by default
         card: "A100-40GB", or its memory in bytes
+        change: the program changed: "checkpoint:model.py:68", "accumulate=2 + zero1=8"
 
         Columns: setting, reserved_peak, live_peak and waste_peak (bytes), retries, oom, fits (bytes).
         """
-        return self._answer("whatif", conf=conf, card=card, **options)
+        return self._answer("whatif", conf=conf, card=card, change=change, **options)
+
+    @_question
+    def advise(self, *, card: Optional[Size] = None, headroom: Optional[str] = None,
+               **options: Any) -> Answer:
+        """Which change of the program makes it fit, each tried by editing the recording.
+
+        card:     "A100-40GB", or its memory in bytes
+        headroom: what is to stay free of it: "3%"
+
+        Columns: change, calls, live_peak, reserved_low, reserved_high and saves (bytes), error, evidence, fits,
+        function, file, line, cost. figures["needs"] is what it needs now, figures["sets"] what fits together.
+        """
+        return self._answer("advise", card=card, headroom=headroom, **options)
 
     @_question
     def fit(self, *others: Any, x: Union[str, Sequence[str], None] = None,

@@ -12,7 +12,7 @@ from ._questions import Path, Questions
 from ._shown import shown
 
 # Commands of which a failure is the subject, or all of the file: what `load` was given is not for them.
-_WITHOUT_MOMENT = ("oom", "account", "whatif")
+_WITHOUT_MOMENT = ("oom", "account", "whatif", "advise")
 
 # Work that Ctrl-C left alone must not outlive what it uses.
 atexit.register(_core.stop)

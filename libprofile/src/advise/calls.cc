@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/select/frame_class.h"
 
 namespace memtool::advise {
@@ -217,13 +218,14 @@ void Sites::Measure(const Program& program) {
       continue;
     }
     for (const std::uint32_t site : Of(block.stack)) {
-      sites_[site].kept += block.size;
+      sites_[site].kept = SaturatingAdd(sites_[site].kept, block.size);
       ++sites_[site].blocks;
     }
   }
 }
 
-std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uint32_t site) {
+std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uint32_t site,
+                            Rules rules) {
   std::vector<Call> calls;
   std::vector<std::uint32_t> run;
   std::vector<std::uint32_t> keys;
@@ -277,7 +279,9 @@ std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uin
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const bool has_next = i + 1 < calls.size() && calls[i + 1].follows;
-    if (last_escapes[i] == 0) {
+    if (rules.last_is_output && !calls[i].saved.empty()) {
+      calls[i].outputs = {calls[i].saved.back()};
+    } else if (last_escapes[i] == 0) {
       FindOutputs(program, calls[i], has_next ? &calls[i + 1] : nullptr);
     }
   }

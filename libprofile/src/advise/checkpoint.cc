@@ -17,9 +17,9 @@ bool IsFree(Kind kind) {
   return kind == Kind::kFreeRequested || kind == Kind::kFreeCompleted;
 }
 
-class Editor {
+class GroupEditor {
  public:
-  Editor(const Program& program, const CheckpointQuery& query)
+  GroupEditor(const Program& program, const CheckpointQuery& query)
       : program_(program),
         query_(query),
         splice_(program),
@@ -43,7 +43,6 @@ class Editor {
     }
     Recompute(group);
     KeepInput(group, before);
-    result_.calls += group.size();
   }
 
   Checkpointed Finish() {
@@ -87,6 +86,9 @@ class Editor {
   // Three allocations after that of `row`.
   [[nodiscard]] Time Soon(std::uint32_t row) const {
     constexpr std::ptrdiff_t kLater = 3;
+    if (query_.rules.frees_at_once) {
+      return program_.blocks[row].made + 1;
+    }
     const auto at =
         std::lower_bound(allocations_.begin(), allocations_.end(), program_.blocks[row].made);
     return allocations_.end() - at > kLater ? at[kLater] + 1 : kNever - 1;
@@ -126,7 +128,7 @@ class Editor {
         const std::uint32_t copy = std::exchange(copies_[row], kNever);
         if (dropped_[row] != 0) {
           splice_.Free(freed, copy);
-        } else if (freed >= group.back().end) {
+        } else if (freed >= group.back().end && !query_.rules.recomputes_twice) {
           splice_.Free(query_.reentrant ? last_free_ + 1 : at, copy);
         }
       }
@@ -135,12 +137,13 @@ class Editor {
 
   // What goes in is kept instead.
   void KeepInput(std::span<const Call> group, const Call* before) {
+    if (query_.rules.forgets_input) {
+      return;
+    }
     std::vector<std::uint32_t> inputs;
     if (before != nullptr) {
       inputs = before->outputs;
-      if (inputs.empty() && !before->escaped.empty()) {
-        inputs.push_back(before->escaped.back());
-      }
+      inputs.insert(inputs.end(), before->escaped.begin(), before->escaped.end());
     } else if (const auto newest = Newest(group.front().begin)) {
       inputs.push_back(*newest);
     }
@@ -177,11 +180,9 @@ class Editor {
   Checkpointed result_;
 };
 
-}  // namespace
-
-Checkpointed Checkpoint(const Program& program, std::span<const Call> calls,
-                        const CheckpointQuery& query) {
-  Editor editor(program, query);
+// Calls `take` with each group that is checkpointed, and the call that it follows, if it does.
+template <class Take>
+void ForEachGroup(std::span<const Call> calls, const CheckpointQuery& query, const Take& take) {
   std::size_t group = 0;
   for (std::size_t begin = 0; begin < calls.size(); ++group) {
     std::size_t end = begin + 1;
@@ -190,11 +191,35 @@ Checkpointed Checkpoint(const Program& program, std::span<const Call> calls,
     }
     group = calls[begin].follows ? group : 0;
     if (group % query.every == 0) {
-      editor.Add(calls.subspan(begin, end - begin),
-                 calls[begin].follows ? &calls[begin - 1] : nullptr);
+      take(calls.subspan(begin, end - begin), calls[begin].follows ? &calls[begin - 1] : nullptr);
     }
     begin = end;
   }
+}
+
+// Whether it keeps anything for a backward but what it returns.
+bool Saves(std::span<const Call> group) {
+  return std::any_of(group.begin(), group.end(), [&group](const Call& call) {
+    return &call == &group.back() ? call.saved.size() > call.outputs.size() : !call.saved.empty();
+  });
+}
+
+}  // namespace
+
+std::size_t CoveredCalls(std::span<const Call> calls, const CheckpointQuery& query) {
+  std::size_t covered = 0;
+  ForEachGroup(calls, query, [&covered](std::span<const Call> group, const Call* /*before*/) {
+    covered += Saves(group) ? group.size() : 0;
+  });
+  return covered;
+}
+
+Checkpointed Checkpoint(const Program& program, std::span<const Call> calls,
+                        const CheckpointQuery& query) {
+  GroupEditor editor(program, query);
+  ForEachGroup(calls, query, [&editor](std::span<const Call> group, const Call* before) {
+    editor.Add(group, before);
+  });
   return editor.Finish();
 }
 

@@ -35,10 +35,15 @@ class LossTail {
         end_ = i + 1;
       }
     }
+    for (Time i = pass.backward; i < end_; ++i) {
+      const Operation& operation = program.operations[i];
+      head_ |= operation.kind == Kind::kAllocate && Outlives(i) &&
+               IsOfParameter(program.blocks[operation.block]);
+    }
   }
 
-  // There are logits, and the backward frees the last of them.
-  [[nodiscard]] bool known() const { return size_ > 0 && end_ > pass_.backward; }
+  // There are logits, and while the backward frees them it makes the gradient of the head.
+  [[nodiscard]] bool known() const { return size_ > 0 && head_; }
 
   void InParts(std::uint32_t parts, Splice& splice) {
     for (Time i = begin_; i < end_; ++i) {
@@ -146,6 +151,7 @@ class LossTail {
   std::int64_t size_ = 0;
   Time begin_ = 0;
   Time end_ = 0;
+  bool head_ = false;
   std::map<std::uint32_t, std::uint32_t> copies_;               // of logits, in this part
   std::map<std::uint32_t, std::vector<std::uint32_t>> added_;   // gradients of parameters
   std::map<std::uint32_t, std::vector<std::uint32_t>> pieces_;  // of what the head was given

@@ -74,11 +74,8 @@ std::int64_t In8Bits(std::int64_t size) {
 
 }  // namespace
 
-OptimizerState FindState(const Program& program) {
+OptimizerState FindState(const Program& program, Rules rules) {
   OptimizerState state;
-  const std::vector<Pass> passes = FindPasses(program);
-  std::map<std::int64_t, std::size_t>
-      replaced;  // sizes of what was there before and went in a step
   for (const Operation& operation : program.operations) {
     if (operation.kind != Kind::kAllocate) {
       continue;
@@ -103,6 +100,11 @@ OptimizerState FindState(const Program& program) {
       } else {
         state.blocks.push_back(row);
       }
+    }
+  }
+  if (rules.state_from_gradients) {
+    for (const auto& [size, count] : GradientSizes(program)) {
+      state.bytes = SaturatingAdd(state.bytes, 2 * size * static_cast<std::int64_t>(count));
     }
   }
   for (const std::uint32_t row : state.blocks) {

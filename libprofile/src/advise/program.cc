@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/steps/phases.h"
 
 namespace memtool::advise {
@@ -123,11 +124,19 @@ Program MakeProgram(const HistoryIndex& index, const Trace& trace,
 whatif::Requests ToRequests(const Program& program, const whatif::Requests& recorded) {
   whatif::Requests requests = recorded;
   std::vector<std::uint32_t> tags(program.blocks.size());
-  std::size_t base = 0;
-  for (const whatif::BaseBlock& block : recorded.blocks) {
+  std::vector<char> gone(recorded.tags, 0);
+  std::uint32_t base = 0;
+  for (whatif::BaseBlock& block : requests.blocks) {
     if (block.laid.tag != whatif::CachingAllocator::kFreeTag) {
+      gone[block.laid.tag] = program.base_gone.empty() ? 0 : program.base_gone[base];
+      requests.base_live = RunningAdd(
+          requests.base_live, SaturatingSubtract(program.blocks[base].size, block.requested));
+      block.requested = program.blocks[base].size;
       tags[base++] = block.laid.tag;
     }
+  }
+  if (!program.base_gone.empty()) {
+    whatif::RemoveBase(requests, gone);
   }
   std::uint32_t next = recorded.tags;
   std::vector<std::uint32_t> unused;
@@ -197,6 +206,13 @@ Program Splice::Finish() {
   Program changed;
   changed.blocks = std::move(blocks_);
   changed.base_blocks = program_.base_blocks;
+  changed.base_gone = program_.base_gone;
+  for (std::size_t row = 0; row < program_.base_blocks; ++row) {
+    if (dropped_[row] != 0) {
+      changed.base_gone.resize(program_.base_blocks, 0);
+      changed.base_gone[row] = 1;
+    }
+  }
   changed.operations.reserve(program_.operations.size() + added_.size());
   auto next = added_.begin();
   std::uint32_t event = 0;

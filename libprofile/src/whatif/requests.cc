@@ -240,13 +240,9 @@ Requests CollectRequests(const HistoryIndex& index, const Trace& trace,
   return Collector(index, trace).Collect(settings, rules);
 }
 
-Requests Without(const HistoryIndex& index, const Trace& trace, Requests requests,
-                 const std::function<bool(StackId)>& leaves_out) {
-  const auto events = GetEvents(index.recording(), trace);
-  std::vector<char> gone(requests.tags, 0);
+void RemoveBase(Requests& requests, std::span<const char> gone) {
   for (BaseBlock& block : requests.blocks) {
-    if (block.laid.tag != CachingAllocator::kFreeTag && leaves_out(block.stack)) {
-      gone[block.laid.tag] = 1;
+    if (block.laid.tag != CachingAllocator::kFreeTag && gone[block.laid.tag] != 0) {
       requests.base_live = SaturatingSubtract(requests.base_live, block.requested);
       block.laid = {.size = block.laid.size};
     }
@@ -270,6 +266,18 @@ Requests Without(const HistoryIndex& index, const Trace& trace, Requests request
     segment.block_count = static_cast<std::uint32_t>(blocks.size() - first);
   }
   requests.blocks = std::move(blocks);
+}
+
+Requests Without(const HistoryIndex& index, const Trace& trace, Requests requests,
+                 const std::function<bool(StackId)>& leaves_out) {
+  const auto events = GetEvents(index.recording(), trace);
+  std::vector<char> gone(requests.tags, 0);
+  for (const BaseBlock& block : requests.blocks) {
+    if (block.laid.tag != CachingAllocator::kFreeTag && leaves_out(block.stack)) {
+      gone[block.laid.tag] = 1;
+    }
+  }
+  RemoveBase(requests, gone);
   std::erase_if(requests.rows, [&](const Request& request) {
     if (request.kind == Request::Kind::kAllocate) {
       gone[request.tag] = leaves_out(events[request.event].stack) ? 1 : 0;

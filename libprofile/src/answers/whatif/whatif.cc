@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "memtool/profile/answers/advise.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
 
@@ -30,18 +31,8 @@ constexpr auto kUsual = std::to_array<std::string_view>({
 constexpr std::string_view kWithLimit =
     "garbage_collection_threshold:0.8,per_process_memory_fraction:1.0";
 
-void Run(const ForEachJob& each, std::size_t count, const std::function<void(std::size_t)>& job) {
-  if (each) {
-    each(count, job);
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    job(i);
-  }
-}
-
 // A trace with all that its rows are worked out from.
-struct Device {
+struct TracedDevice {
   WhatifDevice facts;
   const Trace* trace = nullptr;
   whatif::Requests requests;  // changed
@@ -87,7 +78,7 @@ auto GetRank(const WhatifRow& row) {
 
 // A setting on a device: the runs behind its row, and what they say.
 struct ScenarioRun {
-  const Device* device = nullptr;
+  const TracedDevice* device = nullptr;
   const AllocatorSettings* settings = nullptr;
   bool own = false;
   bool recorded = false;  // the file says what it needs
@@ -108,7 +99,7 @@ class Maker {
     }
     WhatifAnswer answer;
     answer.limit_given = query_.limit.has_value();
-    answer.changed = query_.changes_program();
+    answer.changed = query_.changes_program() || !query_.changes.empty();
     std::vector<ScenarioRun> pending = AllRuns();
     RunAll(pending);
     std::erase_if(pending,
@@ -117,10 +108,11 @@ class Maker {
     for (const ScenarioRun& one : pending) {
       answer.rows.push_back(GetRow(one));
     }
+    MEMTOOL_TRY(AddChanges(answer));
     std::stable_sort(
         answer.rows.begin(), answer.rows.end(),
         [](const WhatifRow& a, const WhatifRow& b) { return GetRank(a) < GetRank(b); });
-    for (Device& device : devices_) {
+    for (TracedDevice& device : devices_) {
       answer.devices.push_back(std::move(device.facts));
     }
     return answer;
@@ -129,7 +121,7 @@ class Maker {
  private:
   Result<void> Prepare(const Trace& trace) {
     const Recording& recording = index_.recording();
-    Device& device = devices_.emplace_back();
+    TracedDevice& device = devices_.emplace_back();
     device.trace = &trace;
     WhatifDevice& facts = device.facts;
     facts.device = trace.device;
@@ -169,12 +161,12 @@ class Maker {
     return {};
   }
 
-  void Compare(Device& device) const {
+  void Compare(TracedDevice& device) const {
     WhatifDevice& facts = device.facts;
     facts.fidelity = whatif::ComputeFidelity(index_, *device.trace, facts.own, device.requests);
   }
 
-  Result<void> Change(Device& device) const {
+  Result<void> Change(TracedDevice& device) const {
     const Trace& trace = *device.trace;
     whatif::Requests& requests = device.requests;
     if (query_.until) {
@@ -201,7 +193,7 @@ class Maker {
     return {};
   }
 
-  void ChooseSettings(Device& device) const {
+  void ChooseSettings(TracedDevice& device) const {
     device.settings.push_back(device.facts.own);
     const auto add = [&device](const AllocatorSettings& settings) {
       const std::string text = whatif::ConfText(settings);
@@ -215,7 +207,7 @@ class Maker {
     for (const AllocatorSettings& settings : query_.settings) {
       add(settings);
     }
-    if (!query_.settings.empty()) {
+    if (!query_.settings.empty() || !query_.changes.empty()) {
       return;
     }
     for (const std::string_view text : kUsual) {
@@ -228,7 +220,7 @@ class Maker {
 
   [[nodiscard]] std::vector<ScenarioRun> AllRuns() const {
     std::vector<ScenarioRun> pending;
-    for (const Device& device : devices_) {
+    for (const TracedDevice& device : devices_) {
       for (std::size_t i = 0; i < device.settings.size(); ++i) {
         ScenarioRun one{.device = &device, .settings = &device.settings[i], .own = i == 0};
         one.recorded =
@@ -247,7 +239,7 @@ class Maker {
   // only where one without it came so far.
   void RunAll(std::vector<ScenarioRun>& pending) {
     std::vector<std::function<void()>> jobs;
-    for (Device& device : devices_) {
+    for (TracedDevice& device : devices_) {
       if (device.whole && device.facts.fidelity.obstacle == whatif::Obstacle::kNone) {
         jobs.emplace_back([this, &device] { Compare(device); });
       }
@@ -260,10 +252,10 @@ class Maker {
       }
     }
     AddRuns(pending, false, jobs);
-    Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
+    DoJobs(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
     jobs.clear();
     AddRuns(pending, true, jobs);
-    Run(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
+    DoJobs(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
   }
 
   static void AddRuns(std::vector<ScenarioRun>& pending, bool limited,
@@ -290,14 +282,24 @@ class Maker {
   }
 
   [[nodiscard]] WhatifRow GetRow(const ScenarioRun& pending) const {
-    const Device& device = *pending.device;
     const AllocatorSettings& settings = *pending.settings;
     whatif::Scenario scenario = whatif::Joined(pending.runs, pending.results);
     scenario.fits = pending.fit.fits;
     scenario.fit_retries = pending.fit.fit_retries;
+    WhatifRow row = ToRow(*pending.device, scenario);
+    row.setting = whatif::ConfText(settings);
+    row.own = pending.own;
+    row.not_modelled = settings.not_modelled;
+    row.grows = settings.expandable_segments && !settings.splits_everything();
+    if (pending.recorded) {
+      TakeRecorded(*pending.device->trace, row);
+    }
+    return row;
+  }
+
+  static WhatifRow ToRow(const TracedDevice& device, const whatif::Scenario& scenario) {
     WhatifRow row{.device = device.facts.device,
-                  .setting = whatif::ConfText(settings),
-                  .own = pending.own,
+                  .setting = {},
                   .estimate = !device.facts.fidelity.exact(),
                   .reserved_peak = scenario.high.reserved_peak,
                   .reserved_peak_low = scenario.low.reserved_peak,
@@ -306,9 +308,7 @@ class Maker {
                   .live_peak = scenario.high.live_peak,
                   .waste_peak = scenario.high.waste_peak,
                   .fits = scenario.fits,
-                  .not_modelled = settings.not_modelled,
-                  .cut_short = scenario.high.failed,
-                  .grows = settings.expandable_segments && !settings.splits_everything()};
+                  .cut_short = scenario.high.failed};
     if (scenario.fit_retries) {
       row.fit_retries = static_cast<std::int64_t>(*scenario.fit_retries);
     }
@@ -321,10 +321,40 @@ class Maker {
         row.oom_size = scenario.limited->failed_size;
       }
     }
-    if (pending.recorded) {
-      TakeRecorded(*device.trace, row);
-    }
     return row;
+  }
+
+  // A row for each change, and one for all of them together.
+  Result<void> AddChanges(WhatifAnswer& answer) const {
+    std::vector<advise::Edits> changes = query_.changes;
+    if (changes.size() > 1) {
+      advise::Edits all;
+      for (const advise::Edits& edits : query_.changes) {
+        all.insert(all.end(), edits.begin(), edits.end());
+      }
+      changes.push_back(std::move(all));
+    }
+    for (const TracedDevice& device : devices_) {
+      if (changes.empty() || !device.facts.fidelity.usable()) {
+        continue;
+      }
+      const advise::Editor editor(index_, *device.trace, device.requests);
+      std::vector<Result<TriedChange>> tried(changes.size(), TriedChange{});
+      DoJobs(query_.each, changes.size(), [&](std::size_t i) {
+        tried[i] = Try(editor, device.requests, device.facts.own, changes[i], device.scenario);
+      });
+      for (Result<TriedChange>& one : tried) {
+        MEMTOOL_TRY(one);
+        WhatifRow row = ToRow(device, one->scenario);
+        row.setting = advise::ToText(one->edits);
+        row.edited = true;
+        row.reserved_peak = one->reserved_high;
+        row.reserved_peak_low = one->reserved_low;
+        row.live_peak = one->live_peak;
+        answer.rows.push_back(std::move(row));
+      }
+    }
+    return {};
   }
 
   // The file itself says what its own settings needed, where nothing was refused. As in the model,
@@ -360,7 +390,7 @@ class Maker {
 
   const HistoryIndex& index_;
   const WhatifQuery& query_;
-  std::vector<Device> devices_;
+  std::vector<TracedDevice> devices_;
 };
 
 Value LimitValue(const whatif::Limit& limit) {

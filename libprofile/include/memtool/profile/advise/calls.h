@@ -54,6 +54,7 @@ struct Call {
 };
 
 // The calls of a site, in their order.
-std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uint32_t site);
+std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uint32_t site,
+                            Rules rules = {});
 
 }  // namespace memtool::advise

@@ -18,14 +18,17 @@ struct CheckpointQuery {
   // What is not kept is freed three allocations later, as under no_grad; else at the end of its
   // call. Both are possible, and bound what the allocator reserves.
   bool early = true;
+  Rules rules{};
 };
 
 struct Checkpointed {
   Program program;
-  std::size_t calls = 0;            // that are checkpointed
   std::int64_t computed_again = 0;  // bytes that their forward allocates
   std::size_t kept = 0;             // blocks of them that nobody frees: caches
 };
+
+// How many of `calls` a checkpoint covers.
+std::size_t CoveredCalls(std::span<const Call> calls, const CheckpointQuery& query);
 
 Checkpointed Checkpoint(const Program& program, std::span<const Call> calls,
                         const CheckpointQuery& query);

@@ -22,6 +22,15 @@ enum class Phase : std::uint8_t {
   kOptimizer
 };
 
+// Wrong variants of single rules, for tests, which have to notice each.
+struct Rules {
+  bool last_is_output = false;        // the last allocation of a call is what it returns
+  bool forgets_input = false;         // what goes into a checkpoint is freed as before
+  bool frees_at_once = false;         // what it gives up, at the next event
+  bool recomputes_twice = false;      // what is computed again is kept beside what it stands for
+  bool state_from_gradients = false;  // two values per gradient besides the state that is seen
+};
+
 // A time: how many operations came before.
 using Time = std::uint32_t;
 inline constexpr Time kNever = UINT32_MAX;
@@ -46,6 +55,7 @@ struct Program {
   std::vector<Block> blocks;  // first those that were there before
   std::vector<Operation> operations;
   std::size_t base_blocks = 0;
+  std::vector<char> base_gone;  // per block that was there before: left out; empty: none is
   // Per operation: the first one at or after it that allocates in backward; kNever for none.
   std::vector<Time> next_backward;
 
@@ -72,7 +82,7 @@ class Splice {
   void Free(Time at, std::uint32_t block);
   // Of a recorded block: freed at another time, or never. Of several the latest counts.
   void MoveFree(std::uint32_t block, Time at);
-  // As if it had never been allocated. Not of what was there before.
+  // As if it had never been allocated.
   void Drop(std::uint32_t block);
   void Resize(std::uint32_t block, std::int64_t size) { blocks_[block].size = size; }
   [[nodiscard]] Program Finish();

@@ -27,7 +27,7 @@ struct OptimizerState {
   bool made = false;                // in the recording: the step before it had none
   std::uint32_t per_parameter = 0;  // 2 of Adam; 0: not known
 };
-OptimizerState FindState(const Program& program);
+OptimizerState FindState(const Program& program, Rules rules = {});
 
 // The recorded steps, and once more what they do, as the next ones would: state is there already,
 // gradients are freed before the forward, what was bound to a name is replaced.

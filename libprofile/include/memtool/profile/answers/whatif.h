@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/advise/edits.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
@@ -26,6 +27,17 @@ namespace memtool {
 // Does `count` jobs, each once, in any order or at once.
 using ForEachJob =
     std::function<void(std::size_t count, const std::function<void(std::size_t)>& job)>;
+// The same, one after the other where `each` is none.
+inline void DoJobs(const ForEachJob& each, std::size_t count,
+                   const std::function<void(std::size_t)>& job) {
+  if (each) {
+    each(count, job);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    job(i);
+  }
+}
 
 struct WhatifQuery {
   // Empty: the file's own, PyTorch's defaults, and what is mostly tried.
@@ -39,6 +51,8 @@ struct WhatifQuery {
   // The program, changed.
   std::function<bool(StackId)> without{};  // which stacks never allocate
   double scale = 1;
+  // Each a row of its own under the recording's settings, and all together where there are several.
+  std::vector<advise::Edits> changes{};
   std::vector<MomentSpec> empty_cache_at{};
   bool no_empty_cache = false;
   ForEachJob each{};  // none: one after the other
@@ -66,6 +80,7 @@ struct WhatifRow {
   std::int32_t device = -1;
   std::string setting;    // as PYTORCH_CUDA_ALLOC_CONF says it; empty = PyTorch's defaults
   bool own = false;       // the file's own settings,
+  bool edited = false;    // of another program: `setting` is the change
   bool recorded = false;  // and its peak is what the file says
   bool estimate = false;  // the model is not true to the recording
   std::int64_t reserved_peak = 0;
@@ -112,6 +127,10 @@ inline constexpr auto kWhatifFields = Fields<WhatifRow>({
     {"reserved_peak_low", "LOW", Unit::kBytes,
      [](const WhatifRow& row) { return row.cut_short ? Value() : Value(row.reserved_peak_low); },
      "the same at least, where it is estimated", Drop(1), "natural|null"},
+    {"reserved_low", "", Unit::kBytes, &WhatifRow::reserved_peak_low,
+     "the same at least, by the name that memtool advise has for it", kPlain, "natural"},
+    {"reserved_high", "", Unit::kBytes, &WhatifRow::reserved_peak,
+     "the most that the allocator holds, by that name", kPlain, "natural"},
     {"reserved_peak_event", "AT EVENT", Unit::kOrdinal, &WhatifRow::reserved_peak_event,
      "when that was", Drop(3)},
     {"live_at_peak", "LIVE THEN", Unit::kBytes, &WhatifRow::live_at_peak, "what is in blocks then",

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "memtool/profile/model/recording.h"
@@ -88,6 +89,8 @@ Requests CollectRequests(const HistoryIndex& index, const Trace& trace,
 // `leaves_out`: which stacks never allocate.
 Requests Without(const HistoryIndex& index, const Trace& trace, Requests requests,
                  const std::function<bool(StackId)>& leaves_out);
+// Without the blocks that were there before and whose tag is `gone`.
+void RemoveBase(Requests& requests, std::span<const char> gone);
 // Every size times `factor`, at least one byte. What was there before is laid anew only, because
 // its layout is that of the old sizes.
 Requests Scaled(Requests requests, double factor);
