@@ -81,6 +81,16 @@ std::string Trials(const OomAdvice& advice, const OomCase& /*found*/) {
               : "replayed exactly: " + text;
 }
 
+// "checkpoint:model.py:68 with 1.90 GiB to spare, accumulate=2 with 200.00 MiB"
+std::string Changes(const OomAdvice& advice, const OomCase& /*found*/) {
+  std::string text;
+  for (const OomTrial& change : advice.trials) {
+    text += fmt::format("{}{} with {}{}", text.empty() ? "" : ", ", change.setting,
+                        FormatSize(change.spare), text.empty() ? " to spare" : "");
+  }
+  return "a step, edited and replayed, fits (memtool advise): " + text;
+}
+
 std::string NotReplayed(const OomAdvice& advice, const OomCase& /*found*/) {
   const std::string_view why =
       advice.variable == "outside" ? "its addresses lie in no segment that the file tells of"
@@ -223,6 +233,7 @@ constexpr std::array kAdvice{
                 "pieces"},
     AdviceWords{OomAdviceKind::kExpandableIsOn, "NOT", "", ExpandableIsOn},
     AdviceWords{OomAdviceKind::kTrials, "TRY", "", Trials},
+    AdviceWords{OomAdviceKind::kChanges, "TRY", "", Changes},
     AdviceWords{OomAdviceKind::kNotReplayed, "NOTE", "", NotReplayed},
     AdviceWords{OomAdviceKind::kHeldOutside, "NOTE",
                 "{bytes} of this process lies outside PyTorch's allocator, {lacking} was lacking"},

@@ -41,8 +41,9 @@ std::string ObstacleText(const AdviseDevice& device) {
 
 std::string NeedsText(const AdviseDevice& device) {
   const AdviseNeeds& needs = device.needs;
-  std::string text =
-      fmt::format("needs {} now ({} live)", FormatSize(needs.reserved), FormatSize(needs.live));
+  const bool failed = device.obstacle == AdviseObstacle::kFailedEarly;
+  std::string text = fmt::format("needs {}{} now ({} live)", failed ? "more than " : "",
+                                 FormatSize(needs.reserved), FormatSize(needs.live));
   if (needs.next_reserved) {
     text += fmt::format(
         ", {} at the next step, where the optimizer's state that this one made is "

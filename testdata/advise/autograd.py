@@ -42,11 +42,12 @@ RECOMPUTE = (("recompute_fn", "torch/utils/checkpoint.py", 1517), ("unpack_hook"
 
 class Tensor:
     def __init__(self, size, node=None):
-        self.size, self.node, self.grad = size, node, None
+        self.size, self.node, self.grad, self.block = size, node, None, None
         self.block = ALLOCATOR.malloc(size, 0, (0, 0), frames())
 
     def __del__(self):
-        ALLOCATOR.free(self.block, [])
+        if self.block is not None:  # there was none to be had
+            ALLOCATOR.free(self.block, [])
 
 
 class Node:

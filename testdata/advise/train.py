@@ -33,7 +33,7 @@ class Setup:
     states: int = 2
     foreach: bool = False
     optimizer: bool = True
-    limit: int = 0
+    limit: int = 0  # MiB of the device; 0: as much as it takes
 
 
 BASE = Setup()
@@ -56,6 +56,7 @@ SETUPS = {
     "optsgd": dataclasses.replace(OPTIMIZER, states=1),
     "optforeach": dataclasses.replace(OPTIMIZER, foreach=True),
     "optzero2": dataclasses.replace(OPTIMIZER, ranks=2),
+    "oom": dataclasses.replace(BASE, steps=3, limit=560),
     "infer": dataclasses.replace(BASE, optimizer=False, steps=0),
 }
 # From, the change, to.
@@ -102,11 +103,14 @@ def train(setup):
         model.forward(setup.batch)
     owned = owned_by_first(model.parameters, setup.ranks)
     optimizer = ag.Adam(model.parameters, owned, setup.states, setup.foreach)
-    for _ in range(setup.steps):
-        optimizer.zero_grad()
-        for _ in range(setup.passes):
-            one_pass(model, setup.batch)
-        optimizer.step()
+    try:
+        for _ in range(setup.steps):
+            optimizer.zero_grad()
+            for _ in range(setup.passes):
+                one_pass(model, setup.batch)
+            optimizer.step()
+    except memory.OutOfMemory as error:
+        error.__traceback__ = None  # it would keep what its frames hold
     made = ag.ALLOCATOR
     snapshot = {"segments": made.snapshot(), "device_traces": [list(made.trace)],
                 "allocator_settings": made.settings(), "external_annotations": []}
@@ -123,7 +127,8 @@ def main():
     folder, names = sys.argv[1], sys.argv[2:] or list(SETUPS)
     os.makedirs(folder, exist_ok=True)
     for name in names:
-        ag.ALLOCATOR = memory.Allocator()
+        limit = SETUPS[name].limit * memory.MIB
+        ag.ALLOCATOR = memory.Allocator(limit=limit) if limit else memory.Allocator()
         with open(os.path.join(folder, name + ".json.gz"), "wb") as out:
             with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, filename="") as packed:
                 packed.write(json.dumps(train(SETUPS[name]), separators=(",", ":")).encode())

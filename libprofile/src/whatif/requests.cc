@@ -268,6 +268,33 @@ void RemoveBase(Requests& requests, std::span<const char> gone) {
   requests.blocks = std::move(blocks);
 }
 
+Requests Between(const Requests& requests, std::size_t first, std::size_t last) {
+  constexpr std::size_t kNone = SIZE_MAX;
+  std::vector<std::size_t> made(requests.tags, kNone);  // row of the allocation that is live
+  std::vector<char> gone(requests.tags, 0);             // of the base
+  for (std::size_t i = 0; i < first; ++i) {
+    const Request& row = requests.rows[i];
+    if (row.kind == Request::Kind::kAllocate) {
+      made[row.tag] = i;
+    } else if (row.kind == Request::Kind::kFreeCompleted) {
+      gone[row.tag] |= made[row.tag] == kNone ? 1 : 0;
+      made[row.tag] = kNone;
+    }
+  }
+  Requests part = requests;
+  RemoveBase(part, gone);
+  std::erase(made, kNone);
+  std::sort(made.begin(), made.end());
+  part.rows.clear();
+  for (const std::size_t row : made) {
+    part.rows.push_back(requests.rows[row]);
+  }
+  const auto begin = requests.rows.begin();
+  part.rows.insert(part.rows.end(), begin + static_cast<std::ptrdiff_t>(first),
+                   begin + static_cast<std::ptrdiff_t>(last));
+  return part;
+}
+
 Requests Without(const HistoryIndex& index, const Trace& trace, Requests requests,
                  const std::function<bool(StackId)>& leaves_out) {
   const auto events = GetEvents(index.recording(), trace);

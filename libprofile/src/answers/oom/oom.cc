@@ -272,7 +272,16 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
   }
   const HistoryIndex& index = *selection.history();
   const MomentOfTrace& at = selection.moments().front();
-  auto trials = TryOthers(index, index.history().traces[at.trace], at.event, *answer.found);
+  const Trace& trace = index.history().traces[at.trace];
+  const auto next_look = [&answer] {
+    return std::find_if(answer.advice.begin(), answer.advice.end(), [](const OomAdvice& each) {
+      return each.kind >= OomAdviceKind::kHeldOutside;
+    });
+  };
+  if (auto changes = TryChanges(index, trace, *answer.found)) {
+    answer.advice.insert(next_look(), *std::move(changes));
+  }
+  auto trials = TryOthers(index, trace, at.event, *answer.found);
   if (trials) {
     // What is known to fail is no advice.
     const bool fails =
@@ -282,10 +291,7 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
     std::erase_if(answer.advice, [fails](const OomAdvice& each) {
       return fails && each.kind == OomAdviceKind::kExpandableSegments;
     });
-    const auto next = std::find_if(
-        answer.advice.begin(), answer.advice.end(),
-        [](const OomAdvice& each) { return each.kind >= OomAdviceKind::kHeldOutside; });
-    answer.advice.insert(next, *std::move(trials));
+    answer.advice.insert(next_look(), *std::move(trials));
   }
 }
 

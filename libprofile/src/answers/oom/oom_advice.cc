@@ -377,7 +377,7 @@ class Adviser {
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 41> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 42> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -397,6 +397,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kExpandableSegments, "expandable_segments"},
       {Kind::kMaxSplitSize, "max_split_size"},
       {Kind::kTrials, "trials"},
+      {Kind::kChanges, "changes"},
       {Kind::kNotReplayed, "not_replayed"},
       {Kind::kSmallerRequest, "smaller_request"},
       {Kind::kHoldLess, "hold_less"},

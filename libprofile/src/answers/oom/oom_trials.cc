@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "memtool/profile/answers/advise.h"
 #include "memtool/profile/answers/oom_advice.h"
 #include "memtool/profile/answers/whatif.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -69,6 +70,29 @@ std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace
     if (!row.own) {
       advice.trials.push_back(MakeTrial(row, *device.used_limit));
     }
+  }
+  return advice.trials.empty() ? std::nullopt : std::optional(std::move(advice));
+}
+
+std::optional<OomAdvice> TryChanges(const HistoryIndex& index, const Trace& trace,
+                                    const OomCase& found) {
+  if (!found.failed || !found.snapshot || !GetPlatform(found).cuda) {
+    return std::nullopt;
+  }
+  const auto answer = Advise(index, {.device = std::to_string(trace.device)});
+  if (!answer || answer->devices.size() != 1) {
+    return std::nullopt;
+  }
+  OomAdvice advice{.kind = OomAdviceKind::kChanges};
+  for (const AdviseSet& set : answer->devices.front().sets) {
+    std::string changes;
+    for (const std::string& change : set.changes) {
+      changes += (changes.empty() ? "" : " + ") + change;
+    }
+    advice.trials.push_back(
+        {.setting = std::move(changes),
+         .passes = true,
+         .spare = SaturatingSubtract(*answer->devices.front().limit, set.reserved_high)});
   }
   return advice.trials.empty() ? std::nullopt : std::optional(std::move(advice));
 }

@@ -97,12 +97,13 @@ class Adviser {
       }
     }
     CutAtFailure();
+    KeepHighestSteps();
     editor_.emplace(index_, trace_, requests_);
     FindObstacle();
     return true;
   }
 
-  // What failed was not recorded to its end: what is complete before it says what a step needs.
+  // A step that failed was not recorded to its end: what is complete before it says what one needs.
   void CutAtFailure() {
     const auto failed = std::find_if(requests_.rows.begin(), requests_.rows.end(),
                                      [](const whatif::Request& request) {
@@ -111,19 +112,72 @@ class Adviser {
     if (failed == requests_.rows.end()) {
       return;
     }
-    whatif::Requests whole = requests_;
-    whole.rows.erase(whole.rows.begin() + (failed - requests_.rows.begin()), whole.rows.end());
-    const advise::Program program = advise::MakeProgram(index_, trace_, whole);
-    const auto passes = advise::FindPasses(program);
-    const bool complete = std::any_of(passes.begin(), passes.end(),
-                                      [](const advise::Pass& pass) { return pass.optimizer; }) &&
-                          passes.size() > 1;
-    if (complete) {
-      requests_ = std::move(whole);
-      cut_ = true;
-    } else {
-      failed_early_ = true;
+    const auto phases = advise::PhasesOf(index_.recording());
+    const auto events = GetEvents(index_.recording(), trace_);
+    const auto phase_of = [&](const whatif::Request& request) {
+      const StackId stack = events[request.event].stack;
+      return stack.valid() ? phases[stack.value()] : advise::Phase::kBackward;
+    };
+    // The first allocation of a forward behind the last step of an optimizer.
+    auto end = requests_.rows.end();
+    bool forward = false;
+    for (auto row = failed; row != requests_.rows.begin() && end == requests_.rows.end();) {
+      --row;
+      if (row->kind != whatif::Request::Kind::kAllocate) {
+        continue;
+      }
+      if (phase_of(*row) == advise::Phase::kOptimizer && forward) {
+        end = row + 1;
+      }
+      forward |= phase_of(*row) == advise::Phase::kForward;
     }
+    failed_early_ = end == requests_.rows.end();
+    if (!failed_early_) {
+      end = std::find_if(end, failed, [&](const whatif::Request& request) {
+        return request.kind == whatif::Request::Kind::kAllocate &&
+               phase_of(request) == advise::Phase::kForward;
+      });
+      requests_.rows.erase(end, requests_.rows.end());
+      cut_ = true;
+    }
+  }
+
+  // Of a long recording the step with its peak, and those beside it.
+  void KeepHighestSteps() {
+    constexpr std::size_t kLong = 300'000;  // rows
+    if (requests_.rows.size() < kLong) {
+      return;
+    }
+    const advise::Program program = advise::MakeProgram(index_, trace_, requests_);
+    const auto passes = advise::FindPasses(program);
+    if (program.operations.size() != requests_.rows.size() || passes.size() < 4) {
+      return;
+    }
+    std::int64_t live = 0;
+    std::int64_t peak = 0;
+    advise::Time at = 0;
+    for (std::size_t i = 0; i < program.operations.size(); ++i) {
+      const advise::Operation& operation = program.operations[i];
+      const std::int64_t size = program.blocks[operation.block].size;
+      live = operation.kind == whatif::Request::Kind::kAllocate ? RunningAdd(live, size)
+             : operation.kind == whatif::Request::Kind::kFreeCompleted
+                 ? SaturatingSubtract(live, size)
+                 : live;
+      if (live > peak) {
+        peak = live;
+        at = static_cast<advise::Time>(i);
+      }
+    }
+    auto pass =
+        static_cast<std::size_t>(std::upper_bound(passes.begin(), passes.end(), at,
+                                                  [](advise::Time time, const advise::Pass& one) {
+                                                    return time < one.begin;
+                                                  }) -
+                                 passes.begin());
+    const std::size_t first = pass < 2 ? 0 : passes[pass - 2].begin;
+    const std::size_t last =
+        pass + 1 < passes.size() ? passes[pass + 1].begin : program.operations.size();
+    requests_ = whatif::Between(requests_, first, last);
   }
 
   void FindObstacle() {
@@ -142,11 +196,12 @@ class Adviser {
   }
 
   Result<void> Need() {
-    auto now = Try(*editor_, requests_, own_, {}, Scenario());
-    MEMTOOL_TRY(now);
-    device_.needs.reserved = now->reserved_high;
-    device_.needs.live = now->live_peak;
-    if (!cut_ && !failed_early_) {  // the file itself says it
+    if (cut_ || failed_early_) {
+      auto now = Try(*editor_, requests_, own_, {}, Scenario());
+      MEMTOOL_TRY(now);
+      device_.needs.reserved = now->reserved_high;
+      device_.needs.live = now->live_peak;
+    } else {  // the file itself says it
       const TraceSummary& summary = index_.summary(trace_);
       device_.needs.reserved = summary.reserved_peak_bytes;
       device_.needs.live = summary.peak_bytes;

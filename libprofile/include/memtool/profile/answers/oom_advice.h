@@ -51,6 +51,7 @@ enum class OomAdviceKind : std::uint8_t {
 
   // Of a snapshot, its requests sent through a model of the allocator (whatif/):
   kTrials,       // `trials`: which settings would have passed
+  kChanges,      // `trials`: changes of the program that fit, the cheapest first (answers/advise.h)
   kNotReplayed,  // `variable`: why that is not known, a code of whatif::Obstacle, "differs" or
                  // "passes" (the model does not fail)
 
@@ -126,6 +127,11 @@ std::vector<OomAdvice> Advise(const OomCase& found);
 // `event`: of the trace, the failure.
 std::optional<OomAdvice> TryOthers(const HistoryIndex& index, const Trace& trace,
                                    std::int64_t event, const OomCase& found);
+
+// Changes of the program with which its steps would have fitted, the cheapest first: one piece of
+// advice, or none where no step was complete before the failure, or none of them fits.
+std::optional<OomAdvice> TryChanges(const HistoryIndex& index, const Trace& trace,
+                                    const OomCase& found);
 
 // {"advice": "end_process", "bytes": …}: what the kind is about.
 Value ToValue(const OomAdvice& advice);

@@ -91,6 +91,9 @@ Requests Without(const HistoryIndex& index, const Trace& trace, Requests request
                  const std::function<bool(StackId)>& leaves_out);
 // Without the blocks that were there before and whose tag is `gone`.
 void RemoveBase(Requests& requests, std::span<const char> gone);
+// Rows from `first` to before `last`, after what is live by then, which is requested once more by
+// itself.
+Requests Between(const Requests& requests, std::size_t first, std::size_t last);
 // Every size times `factor`, at least one byte. What was there before is laid anew only, because
 // its layout is that of the old sizes.
 Requests Scaled(Requests requests, double factor);
