@@ -43,6 +43,7 @@ class BucketsCommand final : public RowsCommand {
   }
 
  private:
+  [[nodiscard]] bool TakesConf() const override { return true; }
   void DeclareMore(po::options_description& options) override {
     po::options_description group("Buckets");
     keywords_.Declare(group.add_options());

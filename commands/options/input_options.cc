@@ -156,11 +156,20 @@ void InputOptions::Declare(po::options_description& options, bool with_rows) {
         }),
         "segments as other settings of PyTorch's allocator would have made them, see memtool "
         "help whatif");
+    add("change",
+        po::value<std::string>()->value_name("EDIT")->notifier(
+            [this](const std::string& text) { change_text_ = text; }),
+        "the recording of a program so changed, such as accumulate=2, see memtool help advise");
   }
   options.add(group);
 }
 
 Result<void> InputOptions::ResolveConf() {
+  if (change_text_) {
+    auto edits = advise::ParseEdits(*change_text_);
+    MEMTOOL_TRY(edits);
+    change_ = *std::move(edits);
+  }
   if (!conf_text_) {
     return {};
   }

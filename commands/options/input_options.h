@@ -11,6 +11,7 @@
 #include "base/command.h"
 #include "inputs/digested_files.h"
 #include "memtool/formats/open.h"
+#include "memtool/profile/advise/edits.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/whatif/allocator_settings.h"
 
@@ -25,7 +26,7 @@ class InputOptions {
   // Before Declare: --process-limit says what the process may get of the device.
   void TakeProcessLimit() { takes_process_limit_ = true; }
   // Before Declare: --conf turns each input into what it would have been under other settings of
-  // its allocator.
+  // its allocator, --change into that of a program that is changed.
   void TakeConf() { takes_conf_ = true; }
   // `with_rows`: the command prints rows, so -n N makes sense.
   void Declare(po::options_description& options, bool with_rows = true);
@@ -62,6 +63,8 @@ class InputOptions {
   [[nodiscard]] std::optional<std::size_t> rows() const { return rows_; }
   // Bytes, when --process-limit was given.
   [[nodiscard]] std::optional<std::int64_t> process_limit() const { return process_limit_; }
+  // When --change was given.
+  [[nodiscard]] const std::optional<advise::Edits>& change() const { return change_; }
   // When --conf was given.
   [[nodiscard]] const std::optional<whatif::AllocatorSettings>& conf() const { return conf_; }
 
@@ -93,6 +96,8 @@ class InputOptions {
   bool takes_conf_ = false;
   std::optional<std::string> conf_text_;
   std::optional<whatif::AllocatorSettings> conf_;
+  std::optional<std::string> change_text_;
+  std::optional<advise::Edits> change_;
 };
 
 }  // namespace memtool::commands

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "inputs/xla_dump.h"
+#include "memtool/profile/advise/recorded.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/extent.h"
@@ -30,7 +31,6 @@ namespace memtool::commands {
 namespace {
 
 using Shared = std::shared_ptr<const Recording>;
-using Conf = std::optional<whatif::AllocatorSettings>;
 
 // One input being read, perhaps on another thread.
 struct Reading {
@@ -131,6 +131,26 @@ Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& record
   return std::make_shared<const Recording>(*std::move(made));
 }
 
+// The recording of the program changed.
+Result<Shared> Changed(const advise::Edits& edits, const Shared& recording) {
+  const std::string display = recording->metadata.format_display;
+  if (!recording->history) {
+    return Fail(ErrorCode::kUnsupported,
+                fmt::format("--change: {} does not record what was requested and when",
+                            WithArticle(display)),
+                "PyTorch snapshots with a history do: see memtool help recording");
+  }
+  const HistoryIndex index(recording);
+  auto made = advise::RecordedChanged(index, edits);
+  if (!made) {
+    made.error().message = "--change: " + made.error().message;
+    return Fail(std::move(made.error()));
+  }
+  made->metadata.format_display =
+      fmt::format("{}, of the program changed by {}", display, advise::ToText(edits));
+  return std::make_shared<const Recording>(*std::move(made));
+}
+
 // As it is in the file; kept for later command lines, where there may be any.
 Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
   if (reading.cache != nullptr) {
@@ -147,13 +167,16 @@ Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
 
 // What was read; null when it was named before and could not be read then.
 Result<Shared> Finished(Reading& reading, ReadBefore& before, RecordingCache* cache,
-                        const Conf& conf) {
+                        const InputOptions& inputs) {
   if (reading.cache == nullptr && !reading.result.valid()) {
     return before.Take(reading.name);
   }
   Result<Shared> shared = ReadFrom(reading, cache);
-  if (shared && conf) {
-    shared = Under(*conf, *shared);
+  if (shared && inputs.change()) {
+    shared = Changed(*inputs.change(), *shared);
+  }
+  if (shared && inputs.conf()) {
+    shared = Under(*inputs.conf(), *shared);
   }
   if (!shared && shared.error().input.empty()) {
     shared.error().input = reading.name;
@@ -210,7 +233,7 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
-    auto shared = Finished(reading, before, streams_.cache, inputs_.conf());
+    auto shared = Finished(reading, before, streams_.cache, inputs_);
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {

@@ -235,13 +235,11 @@ RunOptions OptionsFor(const HistoryIndex& index, const Trace& trace, const Alloc
 
 }  // namespace
 
-Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettings& settings) {
+Result<Recording> Rebuilt(
+    const HistoryIndex& index, const std::string& note,
+    const std::function<Result<AllocatorState>(const Trace& trace, History& history)>& write) {
   const Recording& recording = index.recording();
   const History& old = index.history();
-  const AllocatorSettings own = RecordedSettings(recording);
-  if (ConfText(own) == ConfText(settings)) {
-    return recording;
-  }
   History history = old;
   history.events.clear();
   history.labels.clear();
@@ -255,12 +253,10 @@ Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettin
     const Obstacle found =
         trace.segments.valid() ? FindObstacle(recording, trace) : Obstacle::kOutside;
     if (found == Obstacle::kNone) {
-      const Requests requests = CollectRequests(index, trace, own);
-      const RunOptions options = OptionsFor(index, trace, own, requests);
-      const AllocatorState made =
-          TraceWriter(index, trace, requests, settings, options).Write(history);
-      for (std::size_t i = 0; i < made.segments.size(); ++i) {
-        AddSegments(made, i, state);
+      const Result<AllocatorState> made = write(trace, history);
+      MEMTOOL_TRY(made);
+      for (std::size_t i = 0; i < made->segments.size(); ++i) {
+        AddSegments(*made, i, state);
       }
       replayed.push_back(trace.device);
     } else {
@@ -288,13 +284,25 @@ Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettin
   RecordingBuilder builder(recording);
   builder.SetHistory(std::move(history));
   builder.SetState(std::move(state));
-  const std::string text = ConfText(settings);
-  builder.AddDiagnostic(
-      {.severity = Severity::kNote,
-       .code = "whatif",
-       .message = fmt::format("segments are those of a model of the allocator under {}",
-                              text.empty() ? "PyTorch's defaults" : text)});
+  builder.AddDiagnostic({.severity = Severity::kNote, .code = "whatif", .message = note});
   return std::move(builder).Finish();
+}
+
+Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettings& settings) {
+  const Recording& recording = index.recording();
+  const AllocatorSettings own = RecordedSettings(recording);
+  if (ConfText(own) == ConfText(settings)) {
+    return recording;
+  }
+  const std::string text = ConfText(settings);
+  return Rebuilt(index,
+                 fmt::format("segments are those of a model of the allocator under {}",
+                             text.empty() ? "PyTorch's defaults" : text),
+                 [&](const Trace& trace, History& history) -> Result<AllocatorState> {
+                   const Requests requests = CollectRequests(index, trace, own);
+                   const RunOptions options = OptionsFor(index, trace, own, requests);
+                   return TraceWriter(index, trace, requests, settings, options).Write(history);
+                 });
 }
 
 }  // namespace memtool::whatif

@@ -83,6 +83,10 @@ std::optional<OomAdvice> TryChanges(const HistoryIndex& index, const Trace& trac
   if (!answer || answer->devices.size() != 1) {
     return std::nullopt;
   }
+  const AdviseObstacle obstacle = answer->devices.front().obstacle;
+  if (obstacle == AdviseObstacle::kFailedEarly || obstacle == AdviseObstacle::kNoBackward) {
+    return std::nullopt;  // settings alone, which are tried up to the failure
+  }
   OomAdvice advice{.kind = OomAdviceKind::kChanges};
   for (const AdviseSet& set : answer->devices.front().sets) {
     std::string changes;

@@ -3,6 +3,9 @@
 // recording takes it.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
@@ -16,5 +19,13 @@ namespace memtool::whatif {
 // replayed stay as they are; a diagnostic ("whatif") says under which settings the others are.
 // Errors: kUnsupported when none can be replayed, with the obstacle's name.
 Result<Recording> RecordedUnder(const HistoryIndex& index, const AllocatorSettings& settings);
+
+// The same for whoever has another model of what happened.
+// `write` appends the events of a trace (and labels, where the recording has any) and gives the
+// state at their end. Traces that cannot be replayed stay as they are. `note`: a diagnostic
+// ("whatif") that says so. Errors: those of `write`; kUnsupported when no trace can be replayed.
+Result<Recording> Rebuilt(
+    const HistoryIndex& index, const std::string& note,
+    const std::function<Result<AllocatorState>(const Trace& trace, History& history)>& write);
 
 }  // namespace memtool::whatif
