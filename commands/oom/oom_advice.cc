@@ -88,7 +88,7 @@ std::string Changes(const OomAdvice& advice, const OomCase& /*found*/) {
     text += fmt::format("{}{} with {}{}", text.empty() ? "" : ", ", change.setting,
                         FormatSize(change.spare), text.empty() ? " to spare" : "");
   }
-  return "a step, edited and replayed, fits (memtool advise): " + text;
+  return "a step, edited and replayed, fits: " + text;
 }
 
 std::string NotReplayed(const OomAdvice& advice, const OomCase& /*found*/) {
@@ -264,8 +264,8 @@ constexpr std::array kAdvice{
                 "recording"},
 };
 
-// kLookAtMoment and kLookAtTables are commands.
-static_assert(kAdvice.size() + 2 == static_cast<std::size_t>(OomAdviceKind::kFindWhoHeld) + 1);
+// kLookAtChanges, kLookAtMoment and kLookAtTables are commands.
+static_assert(kAdvice.size() + 3 == static_cast<std::size_t>(OomAdviceKind::kFindWhoHeld) + 1);
 
 std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase& found) {
   const std::string percent =
@@ -299,6 +299,11 @@ OomSentence Sentence(const OomAdvice& advice, const OomCase& found) {
 
 std::vector<OomSentence> Sentences(const OomAdvice& advice, const OomCase& found,
                                    std::string_view rest) {
+  if (advice.kind == OomAdviceKind::kLookAtChanges) {
+    constexpr std::string_view kMoment = "--at ";  // whatever is asked, whole steps are tried
+    const std::size_t at = rest.starts_with(kMoment) ? rest.find(' ', kMoment.size()) + 1 : 0;
+    return {{"NEXT", fmt::format("memtool advise {}", rest.substr(at))}};
+  }
   std::vector<OomSentence> sentences;
   for (const std::string_view command : Commands(advice)) {
     sentences.push_back({"NEXT", fmt::format("memtool {} {}", command, rest)});

@@ -42,11 +42,12 @@ RECOMPUTE = (("recompute_fn", "torch/utils/checkpoint.py", 1517), ("unpack_hook"
 
 class Tensor:
     def __init__(self, size, node=None):
-        self.size, self.node, self.grad, self.block = size, node, None, None
+        self.size, self.node, self.grad, self.block, self.home = size, node, None, None, ALLOCATOR
         self.block = ALLOCATOR.malloc(size, 0, (0, 0), frames())
 
     def __del__(self):
-        if self.block is not None:  # there was none to be had
+        # There was none to be had, or the recording has ended.
+        if self.block is not None and self.home is ALLOCATOR:
             ALLOCATOR.free(self.block, [])
 
 

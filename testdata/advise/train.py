@@ -57,6 +57,8 @@ SETUPS = {
     "optforeach": dataclasses.replace(OPTIMIZER, foreach=True),
     "optzero2": dataclasses.replace(OPTIMIZER, ranks=2),
     "oom": dataclasses.replace(BASE, steps=3, limit=560),
+    "b1": dataclasses.replace(BASE, batch=1),
+    "oomstep": dataclasses.replace(BASE, batch=1, limit=190),
     "infer": dataclasses.replace(BASE, optimizer=False, steps=0),
 }
 # From, the change, to.
@@ -75,6 +77,9 @@ PAIRS = [
     ("optforeach", "foreach=False", "opt"),
     ("opt", "zero1=2", "optzero2"),
 ]
+# What memtool advise says that the next step of the first needs, and a recording of it: after a first step, after one
+# that failed in the second, after one that failed in the first step of the optimizer.
+NEEDS = [("step1", "base"), ("oom", "base"), ("oomstep", "b1")]
 
 
 def one_pass(model, batch):
@@ -114,13 +119,8 @@ def train(setup):
     made = ag.ALLOCATOR
     snapshot = {"segments": made.snapshot(), "device_traces": [list(made.trace)],
                 "allocator_settings": made.settings(), "external_annotations": []}
-    ag.ALLOCATOR = Quiet()  # Python's order of ending would be recorded otherwise
+    ag.ALLOCATOR = None  # Python's order of ending would be recorded otherwise
     return snapshot
-
-
-class Quiet:
-    def free(self, *_):
-        pass
 
 
 def main():

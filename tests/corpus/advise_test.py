@@ -74,6 +74,16 @@ def compare(memtool, folder, ending, pair, show):
     return True
 
 
+def compare_needs(memtool, folder, source, target):
+    needs = run(memtool, "advise", str(Path(folder) / (source + ".json.gz")))["needs"]
+    true_live, true_reserved = recorded(memtool, str(Path(folder) / (target + ".json.gz")))
+    errors = needs["next_step_live"] / true_live - 1, needs["next_step_reserved"] / true_reserved - 1
+    if abs(errors[0]) > LIVE or abs(errors[1]) > RESERVED:
+        print(f"{source}: the next step needs {needs}, {target} needs {true_live} live and {true_reserved} reserved")
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memtool", required=True)
@@ -86,6 +96,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, program, folder], check=True)
         results = [compare(args.memtool, folder, ".json.gz", pair, args.print) for pair in train.PAIRS]
+        results += [compare_needs(args.memtool, folder, *pair) for pair in train.NEEDS]
     folders = filter(None, os.environ.get("MEMTOOL_REFERENCE_DATA", "").split(":"))
     real = [folder for folder in (Path(each) / "advise" for each in folders) if folder.is_dir()]
     for folder in real:

@@ -280,6 +280,10 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
   };
   if (auto changes = TryChanges(index, trace, *answer.found)) {
     answer.advice.insert(next_look(), *std::move(changes));
+    const auto looks = std::find_if(
+        answer.advice.begin(), answer.advice.end(),
+        [](const OomAdvice& each) { return each.kind >= OomAdviceKind::kLookAtChanges; });
+    answer.advice.insert(looks, OomAdvice{.kind = OomAdviceKind::kLookAtChanges});
   }
   auto trials = TryOthers(index, trace, at.event, *answer.found);
   if (trials) {

@@ -377,7 +377,7 @@ class Adviser {
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 42> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 43> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -408,6 +408,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kFreeInPrivatePools, "free_in_private_pools"},
       {Kind::kFreeForOtherSizes, "free_for_other_sizes"},
       {Kind::kFreeLater, "free_later"},
+      {Kind::kLookAtChanges, "look_at_changes"},
       {Kind::kLookAtMoment, "look_at_moment"},
       {Kind::kRecordFirst, "record_first"},
       {Kind::kLookAtHost, "look_at_host"},

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "answers/whatif/advised_part.h"
 #include "memtool/profile/advise/step_edits.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/replay/replay.h"
@@ -96,88 +97,13 @@ class Adviser {
         device_.limit = limit.low;
       }
     }
-    CutAtFailure();
-    KeepHighestSteps();
+    EditedPart part = ChoosePart(index_, trace_, std::move(requests_));
+    requests_ = std::move(part.requests);
+    cut_ = part.cut;
+    failed_early_ = part.failed_early;
     editor_.emplace(index_, trace_, requests_);
     FindObstacle();
     return true;
-  }
-
-  // A step that failed was not recorded to its end: what is complete before it says what one needs.
-  void CutAtFailure() {
-    const auto failed = std::find_if(requests_.rows.begin(), requests_.rows.end(),
-                                     [](const whatif::Request& request) {
-                                       return request.kind == whatif::Request::Kind::kFailed;
-                                     });
-    if (failed == requests_.rows.end()) {
-      return;
-    }
-    const auto phases = advise::PhasesOf(index_.recording());
-    const auto events = GetEvents(index_.recording(), trace_);
-    const auto phase_of = [&](const whatif::Request& request) {
-      const StackId stack = events[request.event].stack;
-      return stack.valid() ? phases[stack.value()] : advise::Phase::kBackward;
-    };
-    // The first allocation of a forward behind the last step of an optimizer.
-    auto end = requests_.rows.end();
-    bool forward = false;
-    for (auto row = failed; row != requests_.rows.begin() && end == requests_.rows.end();) {
-      --row;
-      if (row->kind != whatif::Request::Kind::kAllocate) {
-        continue;
-      }
-      if (phase_of(*row) == advise::Phase::kOptimizer && forward) {
-        end = row + 1;
-      }
-      forward |= phase_of(*row) == advise::Phase::kForward;
-    }
-    failed_early_ = end == requests_.rows.end();
-    if (!failed_early_) {
-      end = std::find_if(end, failed, [&](const whatif::Request& request) {
-        return request.kind == whatif::Request::Kind::kAllocate &&
-               phase_of(request) == advise::Phase::kForward;
-      });
-      requests_.rows.erase(end, requests_.rows.end());
-      cut_ = true;
-    }
-  }
-
-  // Of a long recording the step with its peak, and those beside it.
-  void KeepHighestSteps() {
-    constexpr std::size_t kLong = 300'000;  // rows
-    if (requests_.rows.size() < kLong) {
-      return;
-    }
-    const advise::Program program = advise::MakeProgram(index_, trace_, requests_);
-    const auto passes = advise::FindPasses(program);
-    if (program.operations.size() != requests_.rows.size() || passes.size() < 4) {
-      return;
-    }
-    std::int64_t live = 0;
-    std::int64_t peak = 0;
-    advise::Time at = 0;
-    for (std::size_t i = 0; i < program.operations.size(); ++i) {
-      const advise::Operation& operation = program.operations[i];
-      const std::int64_t size = program.blocks[operation.block].size;
-      live = operation.kind == whatif::Request::Kind::kAllocate ? RunningAdd(live, size)
-             : operation.kind == whatif::Request::Kind::kFreeCompleted
-                 ? SaturatingSubtract(live, size)
-                 : live;
-      if (live > peak) {
-        peak = live;
-        at = static_cast<advise::Time>(i);
-      }
-    }
-    auto pass =
-        static_cast<std::size_t>(std::upper_bound(passes.begin(), passes.end(), at,
-                                                  [](advise::Time time, const advise::Pass& one) {
-                                                    return time < one.begin;
-                                                  }) -
-                                 passes.begin());
-    const std::size_t first = pass < 2 ? 0 : passes[pass - 2].begin;
-    const std::size_t last =
-        pass + 1 < passes.size() ? passes[pass + 1].begin : program.operations.size();
-    requests_ = whatif::Between(requests_, first, last);
   }
 
   void FindObstacle() {

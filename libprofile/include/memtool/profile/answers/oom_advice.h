@@ -68,6 +68,7 @@ enum class OomAdviceKind : std::uint8_t {
   kFragmentedLayout,  // `bytes` of the temporaries are fragmentation, `share` of them
 
   // Where to look next.
+  kLookAtChanges,
   kLookAtMoment,
   kRecordFirst,
   kLookAtTables,  // of a message: its buffers or chunks can be read like a recording
