@@ -79,7 +79,8 @@ std::vector<std::size_t> CutRun(std::span<const std::uint32_t> keys) {
     return cuts;
   }
   for (std::size_t at = 1; at < keys.size(); ++at) {
-    if (keys[at] == keys.front()) {
+    // One operation may make several blocks.
+    if (keys[at] == keys.front() && keys[at - 1] != keys.front()) {
       cuts.push_back(at);
     }
   }

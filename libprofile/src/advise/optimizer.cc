@@ -197,7 +197,14 @@ std::vector<std::uint32_t> ListTemporaries(const Program& program, Time begin, T
       lists.push_back(temporaries[i]);
     }
   }
-  // The last ones of the last list have fewer behind them.
+  // The last ones of the last list have fewer behind them; one list alone has as many as gradients.
+  std::size_t gradients = 0;
+  for (const auto& [size, count] : GradientSizes(program)) {
+    gradients += count;
+  }
+  if (!lists.empty() && temporaries.size() == gradients) {
+    return temporaries;
+  }
   const std::size_t period = PeriodOfSizes(SizesOf(program, lists));
   auto behind = lists.empty() ? temporaries.end()
                               : std::find(temporaries.begin(), temporaries.end(), lists.back()) + 1;
@@ -227,7 +234,7 @@ std::optional<Program> WithoutForeach(const Program& program) {
         i + 1 < passes.size() ? passes[i + 1].begin : static_cast<Time>(program.operations.size());
     const std::vector<std::uint32_t> lists = ListTemporaries(program, begin, end);
     const std::size_t parameters = PeriodOfSizes(SizesOf(program, lists));
-    if (parameters < 2 || lists.size() < 2 * parameters || lists.size() % parameters != 0) {
+    if (parameters < 2 || lists.size() % parameters != 0) {
       continue;
     }
     any = true;

@@ -37,7 +37,7 @@ constexpr std::array kKinds{
     KindFacts{Edit::Kind::kSettings, "settings", 0, Evidence::kExact, 0.0, 1},
     KindFacts{Edit::Kind::kForeachOff, "foreach", 1, Evidence::kMeasured, 0.025, 2},
     KindFacts{Edit::Kind::kChunkLoss, "chunk-loss", 2, Evidence::kMeasured, 0.015, 3},
-    KindFacts{Edit::Kind::kCheckpoint, "checkpoint", 3, Evidence::kMeasured, 0.035, 4},
+    KindFacts{Edit::Kind::kCheckpoint, "checkpoint", 3, Evidence::kMeasured, 0.05, 4},
     KindFacts{Edit::Kind::kAccumulate, "accumulate", 4, Evidence::kMeasured, 0.015, 6},
     KindFacts{Edit::Kind::kShard, "zero1", 5, Evidence::kArithmetic, 0.015, 7},
     KindFacts{Edit::Kind::kBatch, "batch", 4, Evidence::kMeasured, 0.015, 8, true},

@@ -101,8 +101,8 @@ struct AdviseDevice {
   AdviseNeeds needs;
   std::optional<std::int64_t> limit{};
   bool fits_now = false;
-  bool next_step_tried = false;    // changes were tried on the step after the recorded one
-  std::vector<AdviseSet> sets;     // that fit, the cheapest first
+  bool next_step_tried = false;  // changes were tried on the step after the recorded one
+  std::vector<AdviseSet> sets;   // that fit, the cheapest first
 };
 
 struct AdviseAnswer {
