@@ -83,6 +83,8 @@ COMMANDS = [
     "events --summary --format json {T}",
     "oom {L}",
     "whatif {W}",
+    "advise --card 1536MiB {A}",
+    "top --change drop:feed_forward {A}",
     "oom {W}",
     "segments --conf expandable_segments:True {W}",
     "fit --x 1,2 {FIT1} {FIT2}",
@@ -126,6 +128,7 @@ INPUTS = {
     "CSV": "mxnet/forms/official.csv", "MXLOG": "mxnet/sockeye/memory.log",
     "YAML": "mxnet/sockeye/layers.yaml", "SMI": "ground_truth/query_gpu.csv",
     "L": "oom_text/torch_2.8.log", "W": "whatif/small/oom_fragmented.json",
+    "A": "advise/infer.json.gz",
     "FIT1": "fit/train_256.json.gz", "FIT2": "fit/train_512.json.gz",
 }
 

@@ -128,6 +128,12 @@ OptimizerChange ToChange(std::string_view word) {
                           : OptimizerChange::kCpu;
 }
 
+// Of a block that a change was made of.
+bool IsLeftOut(const Program& program, std::uint32_t row) {
+  return row < program.base_blocks ? !program.base_gone.empty() && program.base_gone[row] != 0
+                                   : program.blocks[row].made == kNever;
+}
+
 // The last name of a path with slashes of either kind.
 std::string_view Base(std::string_view path) {
   return path.substr(
@@ -258,10 +264,12 @@ Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed
       return known(WithoutForeach(program), "optimizer that keeps a temporary of all parameters");
     case Kind::kOptimizer:
     case Kind::kShard: {
-      const std::int64_t before = FindState(program).bytes;
       auto made = edit.kind == Kind::kShard ? ShardState(program, edit.count)
                                             : ChangeOptimizer(program, ToChange(edit.where));
-      changed.moved = made ? SaturatingSubtract(before, FindState(*made).bytes) : 0;
+      for (const std::uint32_t row : FindState(program).blocks) {
+        const bool gone = made && IsLeftOut(*made, row);
+        changed.moved = SaturatingAdd(changed.moved, gone ? program.blocks[row].size : 0);
+      }
       return known(std::move(made), "state of an optimizer");
     }
     case Kind::kBatch:

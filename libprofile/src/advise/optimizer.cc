@@ -52,11 +52,33 @@ void CountPerParameter(const Program& program, OptimizerState& state) {
       parameters > 0 ? static_cast<std::uint32_t>(states / parameters + kHalf) : 0;
 }
 
+// Per size as many as there are new ones: what was there before and goes while an optimizer steps.
+void FindReplaced(const Program& program, OptimizerState& state) {
+  std::map<std::int64_t, std::size_t> made;
+  for (const std::uint32_t row : state.blocks) {
+    ++made[program.blocks[row].size];
+  }
+  bool steps = false;
+  for (const Operation& operation : program.operations) {
+    const Block& block = program.blocks[operation.block];
+    if (operation.kind == Kind::kAllocate) {
+      steps = block.phase == Phase::kOptimizer;
+      continue;
+    }
+    const auto of_size = made.find(block.size);
+    if (operation.kind == Kind::kFreeCompleted && steps && block.phase == Phase::kBefore &&
+        of_size != made.end() && of_size->second > 0) {
+      --of_size->second;
+      state.replaced.push_back(operation.block);
+    }
+  }
+}
+
 // Rows of state by size, largest first: those of one parameter follow each other.
 std::map<std::int64_t, std::vector<std::uint32_t>, std::greater<>> BySize(
-    const Program& program, const OptimizerState& state) {
+    const Program& program, const std::vector<std::uint32_t>& blocks) {
   std::map<std::int64_t, std::vector<std::uint32_t>, std::greater<>> sizes;
-  for (const std::uint32_t row : state.blocks) {
+  for (const std::uint32_t row : blocks) {
     sizes[program.blocks[row].size].push_back(row);
   }
   return sizes;
@@ -86,6 +108,7 @@ OptimizerState FindState(const Program& program, Rules rules) {
       state.made = true;
     }
   }
+  FindReplaced(program, state);
   if (state.blocks.empty()) {
     // Per size, what was there before beyond the parameters: as many of these as gradients.
     auto gradients = GradientSizes(program);
@@ -120,12 +143,14 @@ std::optional<Program> ChangeOptimizer(const Program& program, OptimizerChange c
     return std::nullopt;
   }
   Splice splice(program);
-  for (const auto& [size, rows] : BySize(program, state)) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (change == OptimizerChange::k8Bit) {
-        splice.Resize(rows[i], In8Bits(size));
-      } else if (change == OptimizerChange::kCpu || (i % 2 == 1 && state.per_parameter > 1)) {
-        splice.Drop(rows[i]);
+  for (const auto* blocks : {&state.blocks, &state.replaced}) {
+    for (const auto& [size, rows] : BySize(program, *blocks)) {
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (change == OptimizerChange::k8Bit) {
+          splice.Resize(rows[i], In8Bits(size));
+        } else if (change == OptimizerChange::kCpu || (i % 2 == 1 && state.per_parameter > 1)) {
+          splice.Drop(rows[i]);
+        }
       }
     }
   }
@@ -138,18 +163,21 @@ std::optional<Program> ShardState(const Program& program, std::uint32_t ranks) {
     return std::nullopt;
   }
   const std::size_t per = std::max<std::size_t>(state.per_parameter, 1);
-  // Parameters, the largest first, to the rank that has the least: as ZeroRedundancyOptimizer does.
-  std::vector<std::int64_t> loads(ranks, 0);
   Splice splice(program);
-  for (const auto& [size, rows] : BySize(program, state)) {
-    for (std::size_t i = 0; i < rows.size(); i += per) {
-      const auto least = std::min_element(loads.begin(), loads.end());
-      *least = SaturatingAdd(*least, size);
-      if (least == loads.begin()) {
-        continue;
-      }
-      for (std::size_t j = i; j < std::min(i + per, rows.size()); ++j) {
-        splice.Drop(rows[j]);
+  for (const auto* blocks : {&state.blocks, &state.replaced}) {
+    // Parameters, the largest first, to the rank that has the least: as ZeroRedundancyOptimizer
+    // does.
+    std::vector<std::int64_t> loads(ranks, 0);
+    for (const auto& [size, rows] : BySize(program, *blocks)) {
+      for (std::size_t i = 0; i < rows.size(); i += per) {
+        const auto least = std::min_element(loads.begin(), loads.end());
+        *least = SaturatingAdd(*least, size);
+        if (least == loads.begin()) {
+          continue;
+        }
+        for (std::size_t j = i; j < std::min(i + per, rows.size()); ++j) {
+          splice.Drop(rows[j]);
+        }
       }
     }
   }

@@ -62,6 +62,8 @@ inline constexpr auto kChosenLines = std::to_array<ChosenLine>({
     {"check --baseline FILE OTHER"},
     {"check --budget FILE --format json OTHER"},
     {"whatif FILE"},
+    {"whatif --change checkpoint:forward --change accumulate=2 FILE"},
+    {"top --change batch/2 --at peak FILE"},
     {"whatif --process-limit 100MiB --format json FILE"},
     {"segments --conf expandable_segments:True FILE"},
     {"fit --x 1,2 WHOLE FILE", true},

@@ -23,7 +23,9 @@ std::vector<Pass> FindPasses(const Program& program);
 // never freed, or there before and replaced in each step, or more blocks than gradients of a size.
 struct OptimizerState {
   std::vector<std::uint32_t> blocks;
-  std::int64_t bytes = 0;
+  // Of an optimizer that makes its state anew in each step: what was there before, and goes.
+  std::vector<std::uint32_t> replaced;
+  std::int64_t bytes = 0;           // of `blocks`
   bool made = false;                // in the recording: the step before it had none
   std::uint32_t per_parameter = 0;  // 2 of Adam; 0: not known
 };
