@@ -176,6 +176,11 @@ constexpr FigureInfo kStepsFigures[] = {
      R"(kind: "layers"|"parameters"|"steps"|"other", step: integer|null, )"
      "steps: natural, device: integer, input: string}[]",
      "repetitions inside of steps"},
+    {"keepers",
+     "{function: string, file: string, line: integer, calls: natural, bytes: natural, "
+     "device: integer, input: string}[]",
+     "functions whose calls keep most of the forward pass for the backward, by the line of the "
+     "call"},
     {"traces",
      R"({device: integer, input: string, from: "mark"|"phase"|"loop"|"none", )"
      "mark: string|null, steps: natural, allocations: natural, folded: natural, "

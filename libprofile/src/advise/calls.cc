@@ -214,8 +214,13 @@ void Sites::Measure(const Program& program) {
     }
     const Block& block = program.blocks[operation.block];
     const Time backward = program.next_backward[block.made];
-    if (block.phase != Phase::kForward || backward == kNever || block.freed == kNever ||
-        block.freed < backward) {
+    if (block.phase != Phase::kForward) {
+      for (const std::uint32_t site : Of(block.stack)) {
+        sites_[site].trains = true;
+      }
+      continue;
+    }
+    if (backward == kNever || block.freed == kNever || block.freed < backward) {
       continue;
     }
     for (const std::uint32_t site : Of(block.stack)) {

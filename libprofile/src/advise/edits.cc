@@ -175,7 +175,7 @@ std::vector<Editor::Candidate> Editor::Candidates(std::size_t most) const {
   const auto sites = sites_.all();
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
-    if (sites[i].kept > 0 && sites[i].caller_line > 0) {
+    if (sites[i].kept > 0 && sites[i].caller_line > 0 && !sites[i].trains) {
       order.push_back(i);
     }
   }
@@ -231,7 +231,7 @@ std::optional<std::uint32_t> Editor::FindSite(std::string_view where) const {
   };
   std::vector<std::uint32_t> fitting;
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
-    if (sites[i].kept > 0 && fits(sites[i])) {
+    if (sites[i].kept > 0 && !sites[i].trains && fits(sites[i])) {
       fitting.push_back(i);
     }
   }

@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "memtool/profile/advise/edits.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/steps/step_marks.h"
+#include "memtool/profile/whatif/fidelity.h"
 
 namespace memtool {
 
@@ -75,6 +77,44 @@ Value LoopsValue(const StepsAnswer& answer) {
   return list;
 }
 
+Value KeepersValue(const StepsAnswer& answer) {
+  Value::List list;
+  for (const SteppedTrace& trace : answer.traces) {
+    for (const ForwardKeeper& keeper : trace.keepers) {
+      list.emplace_back(Value::Object{{"function", keeper.function},
+                                      {"file", keeper.file},
+                                      {"line", keeper.line},
+                                      {"calls", keeper.calls},
+                                      {"bytes", keeper.bytes},
+                                      {"device", trace.device},
+                                      {"input", answer.head.inputs[trace.input].path}});
+    }
+  }
+  return list;
+}
+
+// Whose calls keep most for the backward, as changes of the program would find them.
+std::vector<ForwardKeeper> FindKeepers(const HistoryIndex& index, const Trace& trace) {
+  constexpr std::size_t kMost = 4;
+  const Recording& recording = index.recording();
+  std::vector<ForwardKeeper> keepers;
+  if (whatif::FindObstacle(recording, trace) != whatif::Obstacle::kNone) {
+    return keepers;
+  }
+  const whatif::Requests requests =
+      whatif::CollectRequests(index, trace, whatif::RecordedSettings(recording));
+  const advise::Editor editor(index, trace, requests);
+  for (const advise::Editor::Candidate& candidate : editor.Candidates(kMost)) {
+    const advise::Site& site = editor.sites().all()[candidate.site];
+    keepers.push_back({.function = std::string(recording.Text(site.function)),
+                       .file = std::string(recording.Text(site.caller_file)),
+                       .line = site.caller_line,
+                       .calls = candidate.calls,
+                       .bytes = site.kept});
+  }
+  return keepers;
+}
+
 Value TracesValue(const StepsAnswer& answer) {
   Value::List list;
   for (const SteppedTrace& trace : answer.traces) {
@@ -122,7 +162,8 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
                          .allocations = allocations.size(),
                          .steps = found.steps.size(),
                          .first_row = answer_.rows.size(),
-                         .loops = FindProgramLoops(index, trace, allocations, found)};
+                         .loops = FindProgramLoops(index, trace, allocations, found),
+                         .keepers = FindKeepers(index, trace)};
     stepped.folded = ComputeFoldedLength(allocations, stepped.loops);
     AddRows(found, name, trace.device, answer_.rows);
     answer_.traces.push_back(std::move(stepped));
@@ -132,7 +173,10 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
 }
 
 AnswerView MakeView(const StepsAnswer& answer) {
-  return ViewRows(answer.head, {{"loops", LoopsValue(answer)}, {"traces", TracesValue(answer)}},
+  return ViewRows(answer.head,
+                  {{"loops", LoopsValue(answer)},
+                   {"keepers", KeepersValue(answer)},
+                   {"traces", TracesValue(answer)}},
                   answer.rows, kStepsFields);
 }
 

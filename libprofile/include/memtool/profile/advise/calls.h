@@ -22,6 +22,7 @@ struct Site {
   std::int64_t kept = 0;  // bytes of forward that are freed in a later backward
   std::uint64_t blocks = 0;
   std::uint32_t depth = 0;  // calls above it
+  bool trains = false;      // a backward or an optimizer runs inside: it is no part of a forward
 };
 
 // The sites of a recording, and which of them each stack is under.
@@ -31,7 +32,7 @@ class Sites {
   [[nodiscard]] std::span<const Site> all() const { return sites_; }
   // Outermost first; empty for a stack without Python of the program.
   [[nodiscard]] std::span<const std::uint32_t> Of(StackId stack) const;
-  // Fills `kept` and `blocks`.
+  // Fills `kept`, `blocks` and `trains`.
   void Measure(const Program& program);
 
  private:

@@ -21,6 +21,15 @@ struct StepsQuery {
   std::string device;  // empty = all
 };
 
+// A function whose calls keep memory of a forward pass for its backward.
+struct ForwardKeeper {
+  std::string function;
+  std::string file;  // of the call
+  std::int64_t line = 0;
+  std::uint64_t calls = 0;
+  std::int64_t bytes = 0;  // of all calls
+};
+
 // One device of one input.
 struct SteppedTrace {
   std::size_t input = 0;  // row of AnswerHead::inputs
@@ -34,6 +43,7 @@ struct SteppedTrace {
   std::size_t steps = 0;      // rows
   std::size_t first_row = 0;  // in StepsAnswer::rows
   std::vector<ProgramLoop> loops;
+  std::vector<ForwardKeeper> keepers;  // those that keep most, where requests can be replayed
 };
 
 struct StepsRow {
