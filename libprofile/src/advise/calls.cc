@@ -1,44 +1,14 @@
 #include "memtool/profile/advise/calls.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
-#include <tuple>
-
-#include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/select/frame_class.h"
+#include <utility>
 
 namespace memtool::advise {
 
 namespace {
 
 using Kind = whatif::Request::Kind;
-
-// Files whose frames stand between a call and what it calls, and are neither.
-constexpr std::array kBetween = std::to_array<std::string_view>(
-    {"torch/nn/modules/module.py", "torch/nn/functional.py", "torch/utils/checkpoint.py",
-     "torch/_dynamo/eval_frame.py", "torch/utils/_contextlib.py", "torch/autograd/grad_mode.py",
-     "accelerate/hooks.py", "contextlib.py", "functools.py", "einops.py", "torch/_tensor.py"});
-// The same where a recording has names of files alone.
-constexpr std::array kBetweenBare =
-    std::to_array<std::string_view>({"module.py", "functional.py", "checkpoint.py", "contextlib.py",
-                                     "functools.py", "einops.py", "grad_mode.py", "eval_frame.py"});
-constexpr std::array kBetweenFolders =
-    std::to_array<std::string_view>({"/einops/", "/torch/_dynamo/", "/torch/_functorch/"});
-
-bool StandsBetween(std::string_view path) {
-  std::string file(path);
-  std::replace(file.begin(), file.end(), '\\', '/');
-  const auto ends = [&file](std::string_view end) {
-    return file.ends_with(end) &&
-           (file.size() == end.size() || file[file.size() - end.size() - 1] == '/');
-  };
-  const auto has = [&file](std::string_view part) { return file.find(part) != std::string::npos; };
-  return std::any_of(kBetween.begin(), kBetween.end(), ends) ||
-         std::any_of(kBetweenFolders.begin(), kBetweenFolders.end(), has) ||
-         std::find(kBetweenBare.begin(), kBetweenBare.end(), file) != kBetweenBare.end();
-}
 
 // The smallest period of a sequence (Knuth, Morris and Pratt).
 std::size_t PeriodOf(std::span<const std::uint32_t> keys) {
@@ -148,140 +118,84 @@ void FindOutputs(const Program& program, Call& call, const Call* next) {
 
 }  // namespace
 
-Sites::Sites(const Recording& recording) {
-  std::vector<char> skipped(recording.functions.size(), 0);
-  for (std::size_t i = 0; i < skipped.size(); ++i) {
-    const std::string_view file = recording.Text(recording.functions[i].filename);
-    skipped[i] = !IsPythonFile(file) || StandsBetween(file) ? 1 : 0;
-  }
-  // A state: the frames above, with their lines. A site: a state and a function.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;
-  std::map<Key, std::uint32_t> states;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
-  begin_.push_back(0);
-  std::vector<const Line*> frames;
-  for (std::uint32_t row = 0; row < recording.stack_count(); ++row) {
-    frames.clear();
-    for (const LocationId location : recording.Stack(StackId(row))) {
-      for (const Line& line : recording.Lines(recording.At(location))) {
-        if (line.function.valid() && skipped[line.function.value()] == 0) {
-          frames.push_back(&line);
-        }
-      }
-    }
-    std::uint32_t state = 0;
-    const Line* caller = nullptr;
-    std::uint32_t depth = 0;
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      const std::uint32_t function = (*frame)->function.value();
-      const auto [site, added] =
-          known.try_emplace({state, function}, static_cast<std::uint32_t>(sites_.size()));
-      if (added) {
-        const Function& of = recording.functions[function];
-        sites_.push_back(
-            {.function = of.name,
-             .file = of.filename,
-             .caller_file = caller == nullptr
-                                ? StringId()
-                                : recording.functions[caller->function.value()].filename,
-             .caller_line = caller == nullptr ? 0 : caller->line,
-             .depth = depth});
-      }
-      of_stacks_.push_back(site->second);
-      state = states
-                  .try_emplace({state, function, (*frame)->line},
-                               static_cast<std::uint32_t>(states.size() + 1))
-                  .first->second;
-      caller = *frame;
-      ++depth;
-    }
-    begin_.push_back(static_cast<std::uint32_t>(of_stacks_.size()));
-  }
-}
+namespace {
 
-std::span<const std::uint32_t> Sites::Of(StackId stack) const {
-  if (!stack.valid()) {
-    return {};
-  }
-  const std::uint32_t begin = begin_[stack.value()];
-  return std::span(of_stacks_).subspan(begin, begin_[stack.value() + 1] - begin);
-}
+// The calls of a site: runs of allocations under it, cut into calls.
+class CallFinder {
+ public:
+  CallFinder(const Program& program, const Sites& sites, std::uint32_t site)
+      : program_(program), sites_(sites), site_(site) {}
 
-void Sites::Measure(const Program& program) {
-  for (const Operation& operation : program.operations) {
-    if (operation.kind != Kind::kAllocate) {
-      continue;
-    }
-    const Block& block = program.blocks[operation.block];
-    const Time backward = program.next_backward[block.made];
-    if (block.phase != Phase::kForward) {
-      for (const std::uint32_t site : Of(block.stack)) {
-        sites_[site].trains = true;
+  std::vector<Call> Find() {
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) {
+      const Operation& operation = program_.operations[i];
+      if (operation.kind != Kind::kAllocate) {
+        continue;
       }
-      continue;
+      const Block& block = program_.blocks[operation.block];
+      if (IsInside(block)) {
+        run_.push_back(operation.block);
+        keys_.push_back(block.stack.value());
+      } else {
+        EndRun(static_cast<Time>(i));
+      }
     }
-    if (backward == kNever || block.freed == kNever || block.freed < backward) {
-      continue;
-    }
-    for (const std::uint32_t site : Of(block.stack)) {
-      sites_[site].kept = SaturatingAdd(sites_[site].kept, block.size);
-      ++sites_[site].blocks;
-    }
+    EndRun(static_cast<Time>(program_.operations.size()));
+    return std::move(calls_);
   }
-}
+
+ private:
+  bool IsInside(const Block& block) {
+    if (block.phase != Phase::kForward || !block.stack.valid()) {
+      return false;
+    }
+    const auto [known, added] = under_.try_emplace(block.stack.value(), false);
+    if (added) {
+      const auto of = sites_.Of(block.stack);
+      known->second = std::find(of.begin(), of.end(), site_) != of.end();
+    }
+    return known->second;
+  }
+
+  void EndRun(Time end) {
+    if (run_.empty()) {
+      return;
+    }
+    const auto cuts = CutRun(keys_);
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      const std::size_t to = i + 1 < cuts.size() ? cuts[i + 1] : run_.size();
+      Call call;
+      call.blocks.assign(run_.begin() + static_cast<std::ptrdiff_t>(cuts[i]),
+                         run_.begin() + static_cast<std::ptrdiff_t>(to));
+      call.begin = program_.blocks[call.blocks.front()].made;
+      call.end = to < run_.size() ? program_.blocks[run_[to]].made : end;
+      call.follows = i > 0;
+      calls_.push_back(std::move(call));
+    }
+    run_.clear();
+    keys_.clear();
+  }
+
+  const Program& program_;
+  const Sites& sites_;
+  std::uint32_t site_;
+  std::map<std::uint32_t, bool> under_;  // per stack
+  std::vector<std::uint32_t> run_;       // blocks
+  std::vector<std::uint32_t> keys_;      // their stacks
+  std::vector<Call> calls_;
+};
+
+}  // namespace
 
 std::vector<Call> FindCalls(const Program& program, const Sites& sites, std::uint32_t site,
                             Rules rules) {
-  std::vector<Call> calls;
-  std::vector<std::uint32_t> run;
-  std::vector<std::uint32_t> keys;
-  const auto end_run = [&](Time end) {
-    if (run.empty()) {
-      return;
-    }
-    const auto cuts = CutRun(keys);
-    for (std::size_t i = 0; i < cuts.size(); ++i) {
-      const std::size_t to = i + 1 < cuts.size() ? cuts[i + 1] : run.size();
-      Call call;
-      call.blocks.assign(run.begin() + static_cast<std::ptrdiff_t>(cuts[i]),
-                         run.begin() + static_cast<std::ptrdiff_t>(to));
-      call.begin = program.blocks[call.blocks.front()].made;
-      call.end = to < run.size() ? program.blocks[run[to]].made : end;
-      call.follows = i > 0;
-      calls.push_back(std::move(call));
-    }
-    run.clear();
-    keys.clear();
-  };
-  std::map<std::uint32_t, bool> under;  // per stack
-  for (std::size_t i = 0; i < program.operations.size(); ++i) {
-    const Operation& operation = program.operations[i];
-    if (operation.kind != Kind::kAllocate) {
-      continue;
-    }
-    const Block& block = program.blocks[operation.block];
-    bool inside = block.phase == Phase::kForward && block.stack.valid();
-    if (inside) {
-      const auto [known, added] = under.try_emplace(block.stack.value(), false);
-      if (added) {
-        const auto of = sites.Of(block.stack);
-        known->second = std::find(of.begin(), of.end(), site) != of.end();
-      }
-      inside = known->second;
-    }
-    if (!inside) {
-      end_run(static_cast<Time>(i));
-      continue;
-    }
-    run.push_back(operation.block);
-    keys.push_back(block.stack.value());
-  }
-  end_run(static_cast<Time>(program.operations.size()));
-  std::vector<char> last_escapes(calls.size(), 0);
-  for (std::size_t i = 0; i < calls.size(); ++i) {
+  std::vector<Call> calls = CallFinder(program, sites, site).Find();
+  std::vector<char> last_escapes;
+  last_escapes.reserve(calls.size());
+  for (Call& call : calls) {
     bool escapes = false;
-    Sort(program, calls[i], escapes);
-    last_escapes[i] = escapes ? 1 : 0;
+    Sort(program, call, escapes);
+    last_escapes.push_back(escapes ? 1 : 0);
   }
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const bool has_next = i + 1 < calls.size() && calls[i + 1].follows;

@@ -74,6 +74,23 @@ void FindReplaced(const Program& program, OptimizerState& state) {
   }
 }
 
+// Per size, what was there before beyond the parameters: as many of these as gradients.
+void FindInBase(const Program& program, OptimizerState& state) {
+  auto gradients = GradientSizes(program);
+  for (std::uint32_t row = 0; row < program.base_blocks; ++row) {
+    const Block& block = program.blocks[row];
+    const auto of_size = gradients.find(block.size);
+    if (of_size == gradients.end() || block.freed != kNever) {
+      continue;
+    }
+    if (of_size->second > 0) {
+      --of_size->second;
+    } else {
+      state.blocks.push_back(row);
+    }
+  }
+}
+
 // Rows of state by size, largest first: those of one parameter follow each other.
 std::map<std::int64_t, std::vector<std::uint32_t>, std::greater<>> BySize(
     const Program& program, const std::vector<std::uint32_t>& blocks) {
@@ -110,20 +127,7 @@ OptimizerState FindState(const Program& program, Rules rules) {
   }
   FindReplaced(program, state);
   if (state.blocks.empty()) {
-    // Per size, what was there before beyond the parameters: as many of these as gradients.
-    auto gradients = GradientSizes(program);
-    for (std::uint32_t row = 0; row < program.base_blocks; ++row) {
-      const Block& block = program.blocks[row];
-      const auto of_size = gradients.find(block.size);
-      if (of_size == gradients.end() || block.freed != kNever) {
-        continue;
-      }
-      if (of_size->second > 0) {
-        --of_size->second;
-      } else {
-        state.blocks.push_back(row);
-      }
-    }
+    FindInBase(program, state);
   }
   if (rules.state_from_gradients) {
     for (const auto& [size, count] : GradientSizes(program)) {
@@ -201,6 +205,7 @@ std::size_t PeriodOfSizes(const std::vector<std::int64_t>& sizes) {
 
 std::vector<std::int64_t> SizesOf(const Program& program, const std::vector<std::uint32_t>& rows) {
   std::vector<std::int64_t> sizes;
+  sizes.reserve(rows.size());
   for (const std::uint32_t row : rows) {
     sizes.push_back(program.blocks[row].size);
   }

@@ -36,6 +36,8 @@ class Sites {
   void Measure(const Program& program);
 
  private:
+  class Finder;
+
   std::vector<Site> sites_;
   std::vector<std::uint32_t> begin_;  // per stack: rows of of_stacks_
   std::vector<std::uint32_t> of_stacks_;
