@@ -165,6 +165,28 @@ void StatementScan::Read(const Pattern& pattern, const LogLine& line, std::size_
                        .run = run_});
 }
 
+// Where, when and what for.
+void StatementScan::TakeText(Capture::Kind kind, std::string_view word, Statement& statement) {
+  switch (kind) {
+    case Capture::Kind::kDevice:
+      statement.device = Intern(word);
+      break;
+    case Capture::Kind::kRank:
+      statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
+      break;
+    case Capture::Kind::kTime: {
+      constexpr std::int64_t kNanos = 1'000'000;
+      statement.time = ParseNumber<std::int64_t>(word).value_or(0) * kNanos;
+      break;
+    }
+    case Capture::Kind::kStage:
+      statement.stage = Intern(GetMessage(word));
+      break;
+    default:
+      NameInFailure(kind, word);
+  }
+}
+
 // What a pattern says of where comes first, whichever group has it.
 void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
   const auto text_of = [this](std::size_t group) {
@@ -181,17 +203,8 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         continue;  // of a part that may be missing
       }
       const std::string_view word = text_of(at);
-      if (capture.kind == Capture::Kind::kDevice) {
-        statement.device = Intern(word);
-      } else if (capture.kind == Capture::Kind::kRank) {
-        statement.rank = ParseNumber<std::int32_t>(word).value_or(-1);
-      } else if (capture.kind == Capture::Kind::kTime) {
-        constexpr std::int64_t kNanos = 1'000'000;
-        statement.time = ParseNumber<std::int64_t>(word).value_or(0) * kNanos;
-      } else if (capture.kind == Capture::Kind::kStage) {
-        statement.stage = Intern(GetMessage(word));
-      } else if (!is_amount) {
-        NameInFailure(capture.kind, word);
+      if (!is_amount) {
+        TakeText(capture.kind, word, statement);
       } else if (const auto amount =
                      AmountOf(capture, word, capture.unit != 0 ? "" : text_of(at + 1),
                               pattern.rounds_down)) {

@@ -60,6 +60,7 @@ class StatementScan {
   bool Claim(std::size_t begin, std::size_t end);
   void Read(const Pattern& pattern, const LogLine& line, std::size_t begin);
   void NameInFailure(Capture::Kind kind, std::string_view word);
+  void TakeText(Capture::Kind kind, std::string_view word, Statement& statement);
   void ReadGroups(const Pattern& pattern, Statement statement);
   void Add(const Statement& statement);
   void TakeUnread(const LogLine& line);

@@ -19,8 +19,7 @@ constexpr std::int64_t kSmall = std::int64_t{16} << 10U;
 class Batch {
  public:
   Batch(const Program& program, const std::vector<Pass>& passes) : passes_(passes) {
-    for (std::uint32_t row = 0; row < program.blocks.size(); ++row) {
-      const Block& block = program.blocks[row];
+    for (const Block& block : program.blocks) {
       const bool before = block.made < passes.front().begin &&
                           (block.phase == Phase::kBefore || block.phase == Phase::kForward);
       if (before && (block.freed == kNever || block.freed > passes.front().end)) {

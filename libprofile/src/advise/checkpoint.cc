@@ -107,31 +107,38 @@ class GroupEditor {
       }
     }
     for (Time i = group.front().begin; i < group.back().end; ++i) {
-      const Operation& operation = program_.operations[i];
-      if (operation.kind == Kind::kEmptyCache || copies_[operation.block] == kNever) {
-        continue;
-      }
-      if (operation.kind == Kind::kAllocate) {
-        Block copy = program_.blocks[operation.block];
-        copy.phase = Phase::kRecompute;
-        copies_[operation.block] = splice_.Make(at, copy);
-        result_.computed_again = SaturatingAdd(result_.computed_again, copy.size);
-      } else if (operation.kind == Kind::kFreeCompleted) {
-        splice_.Free(at, copies_[operation.block]);
-      }
+      Again(program_.operations[i], at);
     }
-    // What lives on: what was saved, until it was freed; what the call returns a second time, until
-    // the end of the sequence, or of the backward that a reentrant one runs inside.
     for (const Call& call : group) {
       for (const std::uint32_t row : call.blocks) {
-        const Time freed = program_.blocks[row].freed;
-        const std::uint32_t copy = std::exchange(copies_[row], kNever);
-        if (dropped_[row] != 0) {
-          splice_.Free(freed, copy);
-        } else if (freed >= group.back().end && !query_.rules.recomputes_twice) {
-          splice_.Free(query_.reentrant ? last_free_ + 1 : at, copy);
-        }
+        LiveOn(row, group.back().end, at);
       }
+    }
+  }
+
+  void Again(const Operation& operation, Time at) {
+    if (operation.kind == Kind::kEmptyCache || copies_[operation.block] == kNever) {
+      return;
+    }
+    if (operation.kind == Kind::kAllocate) {
+      Block copy = program_.blocks[operation.block];
+      copy.phase = Phase::kRecompute;
+      copies_[operation.block] = splice_.Make(at, copy);
+      result_.computed_again = SaturatingAdd(result_.computed_again, copy.size);
+    } else if (operation.kind == Kind::kFreeCompleted) {
+      splice_.Free(at, copies_[operation.block]);
+    }
+  }
+
+  // What was saved, until it was freed; what the call returns a second time, until the end of the
+  // sequence, or of the backward that a reentrant one runs inside.
+  void LiveOn(std::uint32_t row, Time end, Time at) {
+    const Time freed = program_.blocks[row].freed;
+    const std::uint32_t copy = std::exchange(copies_[row], kNever);
+    if (dropped_[row] != 0) {
+      splice_.Free(freed, copy);
+    } else if (freed >= end && !query_.rules.recomputes_twice) {
+      splice_.Free(query_.reentrant ? last_free_ + 1 : at, copy);
     }
   }
 

@@ -84,32 +84,33 @@ class LossTail {
   void Compute(Time at, Time from, Time to, std::uint32_t parts, Splice& splice) {
     for (Time i = from; i < to; ++i) {
       const Operation& operation = program_.operations[i];
-      if (operation.kind != Kind::kAllocate && operation.kind != Kind::kFreeCompleted) {
-        continue;
-      }
       const std::uint32_t row = operation.block;
-      const bool logits = IsLogits(row);
-      if (operation.kind == Kind::kFreeCompleted) {
-        if (const auto copy = copies_.find(row); logits && copy != copies_.end()) {
+      if (operation.kind == Kind::kAllocate && Outlives(i)) {
+        Gradient(row, at, parts, splice);
+      } else if (operation.kind == Kind::kAllocate && IsLogits(row)) {
+        copies_[row] = splice.Make(at, PartOf(program_.blocks[row], parts));
+      } else if (operation.kind == Kind::kFreeCompleted && IsLogits(row)) {
+        if (const auto copy = copies_.find(row); copy != copies_.end()) {
           splice.Free(at, copy->second);
           copies_.erase(copy);
         }
-        continue;
-      }
-      const bool outlives = Outlives(i);
-      if (!logits && !outlives) {
-        continue;
-      }
-      Block block = program_.blocks[row];
-      block.size = outlives && IsOfParameter(block) ? block.size
-                                                    : std::max<std::int64_t>(block.size / parts, 1);
-      const std::uint32_t copy = splice.Make(at, block);
-      if (outlives) {
-        (IsOfParameter(block) ? added_ : pieces_)[row].push_back(copy);
-      } else {
-        copies_[row] = copy;
       }
     }
+  }
+
+  // Of a parameter it is whole in each part.
+  void Gradient(std::uint32_t row, Time at, std::uint32_t parts, Splice& splice) {
+    const Block& block = program_.blocks[row];
+    if (IsOfParameter(block)) {
+      added_[row].push_back(splice.Make(at, block));
+    } else {
+      pieces_[row].push_back(splice.Make(at, PartOf(block, parts)));
+    }
+  }
+
+  static Block PartOf(Block block, std::uint32_t parts) {
+    block.size = std::max<std::int64_t>(block.size / parts, 1);
+    return block;
   }
 
   void FreeLogits(Time at, Splice& splice) {

@@ -121,25 +121,53 @@ Program MakeProgram(const HistoryIndex& index, const Trace& trace,
   return program;
 }
 
-whatif::Requests ToRequests(const Program& program, const whatif::Requests& recorded) {
-  whatif::Requests requests = recorded;
-  std::vector<std::uint32_t> tags(program.blocks.size());
-  std::vector<char> gone(recorded.tags, 0);
-  std::uint32_t base = 0;
-  for (whatif::BaseBlock& block : requests.blocks) {
-    if (block.laid.tag != whatif::CachingAllocator::kFreeTag) {
-      gone[block.laid.tag] = program.base_gone.empty() ? 0 : program.base_gone[base];
-      requests.base_live = RunningAdd(
-          requests.base_live, SaturatingSubtract(program.blocks[base].size, block.requested));
-      block.requested = program.blocks[base].size;
-      tags[base++] = block.laid.tag;
+namespace {
+
+// Tags of what was there before, as far as it is there; the others' are given as they are made.
+class Tags {
+ public:
+  Tags(const Program& program, whatif::Requests& requests)
+      : of_(program.blocks.size()), next_(requests.tags) {
+    std::vector<char> gone(requests.tags, 0);
+    std::uint32_t base = 0;
+    for (whatif::BaseBlock& block : requests.blocks) {
+      if (block.laid.tag == whatif::CachingAllocator::kFreeTag) {
+        continue;
+      }
+      const std::int64_t size = program.blocks[base].size;
+      gone[block.laid.tag] = program.base_gone.empty() ? char{0} : program.base_gone[base];
+      requests.base_live =
+          RunningAdd(requests.base_live, SaturatingSubtract(size, block.requested));
+      block.requested = size;
+      of_[base++] = block.laid.tag;
+    }
+    if (!program.base_gone.empty()) {
+      whatif::RemoveBase(requests, gone);
     }
   }
-  if (!program.base_gone.empty()) {
-    whatif::RemoveBase(requests, gone);
+
+  void Give(std::uint32_t block) {
+    const bool again = !unused_.empty();
+    of_[block] = again ? unused_.back() : next_++;
+    if (again) {
+      unused_.pop_back();
+    }
   }
-  std::uint32_t next = recorded.tags;
-  std::vector<std::uint32_t> unused;
+  void TakeBack(std::uint32_t block) { unused_.push_back(of_[block]); }
+  [[nodiscard]] std::uint32_t Of(std::uint32_t block) const { return of_[block]; }
+  [[nodiscard]] std::uint32_t count() const { return next_; }
+
+ private:
+  std::vector<std::uint32_t> of_;  // per block
+  std::vector<std::uint32_t> unused_;
+  std::uint32_t next_;
+};
+
+}  // namespace
+
+whatif::Requests ToRequests(const Program& program, const whatif::Requests& recorded) {
+  whatif::Requests requests = recorded;
+  Tags tags(program, requests);
   requests.rows.clear();
   requests.rows.reserve(program.operations.size());
   for (const Operation& operation : program.operations) {
@@ -147,23 +175,19 @@ whatif::Requests ToRequests(const Program& program, const whatif::Requests& reco
     if (operation.kind != Kind::kEmptyCache) {
       const Block& block = program.blocks[operation.block];
       if (IsAllocation(operation) || operation.kind == Kind::kFailed) {
-        const bool again = !unused.empty();
-        tags[operation.block] = again ? unused.back() : next++;
-        if (again) {
-          unused.pop_back();
-        }
+        tags.Give(operation.block);
       }
-      request.tag = tags[operation.block];
+      request.tag = tags.Of(operation.block);
       request.size = block.size;
       request.owner = IsAllocation(operation) ? block.owner : 0;
       request.stream = block.stream;
       if (operation.kind == Kind::kFreeCompleted || operation.kind == Kind::kFailed) {
-        unused.push_back(request.tag);
+        tags.TakeBack(operation.block);
       }
     }
     requests.rows.push_back(request);
   }
-  requests.tags = next;
+  requests.tags = tags.count();
   return requests;
 }
 

@@ -277,7 +277,9 @@ Requests Between(const Requests& requests, std::size_t first, std::size_t last) 
     if (row.kind == Request::Kind::kAllocate) {
       made[row.tag] = i;
     } else if (row.kind == Request::Kind::kFreeCompleted) {
-      gone[row.tag] = made[row.tag] == kNone ? 1 : gone[row.tag];
+      if (made[row.tag] == kNone) {
+        gone[row.tag] = 1;
+      }
       made[row.tag] = kNone;
     }
   }

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -311,39 +312,51 @@ class Adviser {
 
   void TrySets(const std::vector<Candidate>& candidates, double factor, std::size_t most) {
     constexpr std::size_t kAtOnce = 8;
-    const double dearest = device_.sets.size() < kWantedSets ? 1e9 : device_.sets.back().cost;
+    const std::vector<const Candidate*> chosen = Choose(candidates, factor, most);
+    for (std::size_t begin = 0; begin < chosen.size(); begin += kAtOnce) {
+      TryAtOnce(std::span(chosen).subspan(begin, std::min(kAtOnce, chosen.size() - begin)));
+      if (device_.sets.size() >= kWantedSets) {
+        return;
+      }
+    }
+  }
+
+  // Those that may fit when what they save adds up to `factor` times as much.
+  std::vector<const Candidate*> Choose(const std::vector<Candidate>& candidates, double factor,
+                                       std::size_t most) {
+    const double room = static_cast<double>(*device_.limit) * (1 - query_.headroom);
+    const bool enough = device_.sets.size() >= kWantedSets;
     std::vector<const Candidate*> chosen;
     for (const Candidate& one : candidates) {
       const double left =
           static_cast<double>(device_.needs.highest()) - factor * static_cast<double>(one.saves);
       const bool may =
-          left * (1 + one.error) <= static_cast<double>(*device_.limit) * (1 - query_.headroom);
-      if (may && one.cost < dearest && chosen.size() < most && tried_.insert(one.rows).second) {
+          left * (1 + one.error) <= room && (!enough || one.cost < device_.sets.back().cost);
+      if (may && chosen.size() < most && tried_.insert(one.rows).second) {
         chosen.push_back(&one);
       }
     }
-    for (std::size_t begin = 0; begin < chosen.size(); begin += kAtOnce) {
-      const std::size_t count = std::min(kAtOnce, chosen.size() - begin);
-      std::vector<std::optional<TriedChange>> tried(count);
-      DoJobs(query_.each, count, [&](std::size_t i) {
-        Edits edits = before_;
-        for (const std::size_t row : chosen[begin + i]->rows) {
-          edits.push_back(singles_[row]);
-        }
-        if (!IncludesFitting(chosen[begin + i]->rows)) {
-          if (auto one = Try(*editor_, requests_, own_, std::move(edits), Scenario())) {
-            tried[i] = *std::move(one);
-          }
-        }
-      });
-      for (std::size_t i = 0; i < count; ++i) {
-        const Candidate& one = *chosen[begin + i];
-        if (tried[i] && Fits(tried[i]->reserved_high, one.error) && !IncludesFitting(one.rows)) {
-          AddSet(one, *tried[i]);
-        }
-      }
-      if (device_.sets.size() >= kWantedSets) {
+    return chosen;
+  }
+
+  void TryAtOnce(std::span<const Candidate* const> chosen) {
+    std::vector<std::optional<TriedChange>> tried(chosen.size());
+    DoJobs(query_.each, chosen.size(), [&](std::size_t i) {
+      if (IncludesFitting(chosen[i]->rows)) {
         return;
+      }
+      Edits edits = before_;
+      for (const std::size_t row : chosen[i]->rows) {
+        edits.push_back(singles_[row]);
+      }
+      if (auto one = Try(*editor_, requests_, own_, std::move(edits), Scenario())) {
+        tried[i] = *std::move(one);
+      }
+    });
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const Candidate& one = *chosen[i];
+      if (tried[i] && Fits(tried[i]->reserved_high, one.error) && !IncludesFitting(one.rows)) {
+        AddSet(one, *tried[i]);
       }
     }
   }

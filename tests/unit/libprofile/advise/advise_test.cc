@@ -147,8 +147,8 @@ TEST(Advise, StateIsCountedPerParameter) {
   EXPECT_EQ(state.per_parameter, 2U);
   constexpr std::int64_t kHidden = 384;
   constexpr std::int64_t kParameters =
-      6 * 12 * kHidden * kHidden + 2 * std::int64_t{2048} * kHidden;
-  EXPECT_EQ(state.bytes, 2 * 4 * kParameters);
+      std::int64_t{6} * 12 * kHidden * kHidden + std::int64_t{2} * 2048 * kHidden;
+  EXPECT_EQ(state.bytes, std::int64_t{2} * 4 * kParameters);
 }
 
 TEST(Advise, WhatARecordingDoesNotShowIsRefused) {
