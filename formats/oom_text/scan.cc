@@ -12,6 +12,7 @@
 #include "log/log_lines.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
+#include "oom_text/words/line_body.h"
 #include "oom_text/words/phrases.h"
 
 namespace memtool::formats::oom_text {
@@ -23,43 +24,10 @@ using log::GetProcess;
 using log::GetRank;
 using log::GetTag;
 
-constexpr std::size_t kMaxTextBytes = log::kLineOverlap / 2;  // of one message
-constexpr std::size_t kMaxOpen = 256;                         // cut-off messages at a time
-constexpr std::size_t kMaxRetained = 10'000;                  // messages in the answer
-constexpr std::size_t kMaxProcessLength = 128;
+constexpr std::size_t kMaxOpen = 256;         // cut-off messages at a time
+constexpr std::size_t kMaxRetained = 10'000;  // messages in the answer
 constexpr int kPatience = 64;
 constexpr int kWrappedLines = 3;  // of a failure that has a pattern
-
-// Without the box-drawing characters at the end of a line.
-std::string_view WithoutFrame(std::string_view line) {
-  constexpr std::string_view kBar = "│";
-  for (bool more = true; more && !line.empty();) {
-    more = line.back() == ' ' || line.back() == '|' || line.back() == '\t';
-    line.remove_suffix(more ? 1 : 0);
-    if (line.ends_with(kBar)) {
-      line.remove_suffix(kBar.size());
-      more = true;
-    }
-  }
-  return line;
-}
-
-// A continuation without its tag and the characters of boxes, comments and quotes before it.
-std::string_view GetBody(std::string_view line, std::string_view tag) {
-  line.remove_prefix(tag.size());
-  for (bool more = true; more && !line.empty();) {
-    more = false;
-    for (const std::string_view mark :
-         {std::string_view(" "), std::string_view("\t"), std::string_view("#"),
-          std::string_view(">"), std::string_view("│"), std::string_view("|")}) {
-      if (line.starts_with(mark)) {
-        line.remove_prefix(mark.size());
-        more = true;
-      }
-    }
-  }
-  return WithoutFrame(line);
-}
 
 // A message has one of these. Cheap words: most lines say nothing about memory.
 constexpr std::array<std::string_view, 4> kMessageWords = {"emory", "MEMORY", "o allocate",
@@ -134,190 +102,6 @@ void Scan::Take(const log::LogLine& at) {
                 .number = number,
                 .time = time_,
                 .left = kWrappedLines};
-  }
-}
-
-namespace {
-
-// The number that a name of a device ends with: "cuda:1", "ROCm0".
-std::optional<int> NumberAtEnd(std::string_view name) {
-  const std::size_t other = name.find_last_not_of("0123456789");
-  return ParseNumber<int>(name.substr(other == std::string_view::npos ? 0 : other + 1));
-}
-
-// As far as both say what was asked for, and exactly enough.
-bool IsSameRequest(const OomMessage& a, const OomMessage& b) {
-  return !a.requested_bytes || !b.requested_bytes ||
-         Magnitude(SaturatingSubtract(a.requested_bytes->bytes, b.requested_bytes->bytes)) <=
-             SaturatingAdd(a.requested_bytes->precision, b.requested_bytes->precision);
-}
-
-// The figures of a failure, as its pattern names them.
-void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
-  const auto of = [&amounts](std::string_view name) -> const Statement* {
-    const auto at = std::find_if(amounts.begin(), amounts.end(), [name](const Statement& amount) {
-      return amount.what().name == name;
-    });
-    return at == amounts.end() ? nullptr : &*at;
-  };
-  for (auto at = amounts.begin(); at != amounts.end(); ++at) {
-    const Statement& amount = *at;
-    OomNumber number{.bytes = amount.value, .precision = amount.above};
-    const std::string_view name = amount.what().name;
-    // What a message asks for in two pieces.
-    for (auto other = amounts.begin(); other != at; ++other) {
-      if (other->what().name == name) {
-        number = {.bytes = SaturatingAdd(number.bytes, other->value),
-                  .precision = SaturatingAdd(number.precision, other->above)};
-      }
-    }
-    for (const auto& [known, to] : {std::pair(std::string_view("asked"), &message.requested_bytes),
-                                    {"free", &message.free},
-                                    {"total", &message.capacity},
-                                    {"limit", &message.limit},
-                                    {"allocated", &message.allocated},
-                                    {"cached", &message.unallocated},
-                                    {"largest_free", &message.largest},
-                                    {"process", &message.process},
-                                    {"lacking", &message.lacking}}) {
-      if (name == known) {
-        *to = number;
-      }
-    }
-  }
-  const auto difference = [](const OomNumber& whole, const Statement& part) {
-    return OomNumber{.bytes = SaturatingSubtract(whole.bytes, part.value),
-                     .precision = SaturatingAdd(whole.precision, part.above)};
-  };
-  if (const Statement* reserved = of("reserved"); reserved != nullptr && message.allocated) {
-    message.unallocated =
-        OomNumber{.bytes = SaturatingSubtract(reserved->value, message.allocated->bytes),
-                  .precision = SaturatingAdd(reserved->above, message.allocated->precision)};
-  }
-  if (const Statement* used = of("used"); used != nullptr && message.capacity) {
-    message.free = difference(*message.capacity, *used);
-  }
-}
-
-}  // namespace
-
-OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine& line) const {
-  const log::Pattern& pattern = *found.pattern;
-  OomMessage message{
-      .wording = pattern.wording.value_or(pattern.host ? OomWording::kHost : OomWording::kLibrary),
-      .kind = found.memory.empty() ? pattern.producer : found.memory,
-      .line = line.number,
-      .time = line.time,
-      .complete = !pattern.cut || found.amounts.empty(),
-      .retry = pattern.kind == log::Pattern::Kind::kRetry};
-  message.chip = found.chip;
-  message.shape = found.shape;
-  message.op = found.op;
-  Fill(message, found.amounts);
-  if (!message.requested_bytes && !message.free && !message.limit && !pattern.host &&
-      !pattern.wording) {
-    message.wording = OomWording::kNoFigures;
-  }
-  for (const Statement& amount : found.amounts) {
-    if (amount.device.valid()) {
-      message.gpu = NumberAtEnd(statements_.Text(amount.device));
-    }
-  }
-  constexpr std::size_t kBefore = 200;
-  const std::size_t reach = std::min(found.begin, kBefore);
-  const std::string_view tag = GetTag(line.text);
-  message.rank = GetRank(tag, line.text.substr(found.begin - reach, reach));
-  message.prefix = GetProcess(tag).substr(0, kMaxProcessLength);
-  return message;
-}
-
-bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
-  constexpr std::uint64_t kNear = 24;  // lines from a failure to what says more of it
-  const bool detail = found.pattern->kind == log::Pattern::Kind::kDetail;
-  if ((!detail && !found.pattern->repeats) || log_.messages.empty() ||
-      log_.messages.back().kind != found.pattern->producer ||
-      at.number - log_.messages.back().line > kNear) {
-    return detail;
-  }
-  OomMessage& last = log_.messages.back();
-  const OomMessage again = MakeMessage(found, at);
-  const bool same = found.amounts.empty() ? again.prefix == last.prefix
-                                          : IsSameRequest(again, last) &&
-                                                again.gpu.value_or(-1) == last.gpu.value_or(-1);
-  if (detail || same) {
-    Fill(last, found.amounts);
-  }
-  return detail || same;
-}
-
-void Scan::TakeFailure(const log::FoundFailure& found, const log::LogLine& at) {
-  if (TellsMore(found, at)) {
-    return;
-  }
-  const std::string_view process = GetProcess(GetTag(at.text));
-  if (!found.pattern->after_retry || AfterRetry(process, at.number)) {
-    TakeMessage(MakeMessage(found, at), process);
-  }
-}
-
-bool Scan::TakeFailures(const log::LogLine& at, bool telling) {
-  bool any = false;
-  for (const log::FoundFailure& found : statements_.failures()) {
-    const bool bare = found.amounts.empty() && found.pattern->kind == log::Pattern::Kind::kFailure;
-    if (found.begin < joined_end_ || bare == telling || (bare && any)) {
-      continue;  // a line says once that memory ran out
-    }
-    any = true;
-    TakeFailure(found, at);
-  }
-  return any;
-}
-
-// Of a failure that begins in one line and ends in the next: what its pattern says of both. Returns
-// where it ends.
-std::optional<std::size_t> Scan::TakeJoined(const std::string& text) {
-  const log::LogLine line{.text = text, .number = wrapped_.number, .time = wrapped_.time};
-  statements_.TakeFailures(line);
-  for (const log::FoundFailure& found : statements_.failures()) {
-    if (found.begin >= wrapped_.text.size() || found.end <= wrapped_.text.size() ||
-        found.pattern->cut) {
-      continue;
-    }
-    const bool known = !log_.messages.empty() && log_.messages.back().line == line.number;
-    if (known) {
-      log_.messages.back() = MakeMessage(found, line);
-    } else {
-      TakeFailure(found, line);
-    }
-    return found.end;
-  }
-  return std::nullopt;
-}
-
-void Scan::GoOnWrapped(std::string_view line) {
-  joined_end_ = 0;
-  if (wrapped_.number == 0) {
-    return;
-  }
-  const std::string_view tag = GetTag(line);
-  const std::string_view body = GetBody(line, tag);
-  const std::string spaced = wrapped_.text + ' ' + std::string(body);
-  --wrapped_.left;
-  if (tag == wrapped_.tag && spaced.size() <= kMaxTextBytes) {
-    // Some programs break lines within words.
-    const std::string joined = wrapped_.text + std::string(body);
-    for (const std::string& text : {spaced, joined}) {
-      if (const auto end = TakeJoined(text)) {
-        wrapped_ = {};
-        const auto body_at = static_cast<std::size_t>(body.data() - line.data());
-        joined_end_ = body_at + body.size() - std::min(text.size() - *end, body.size());
-        return;
-      }
-    }
-    wrapped_.text = spaced;
-  }
-  if (wrapped_.left == 0) {
-    wrapped_ = {};
   }
 }
 

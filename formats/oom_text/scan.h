@@ -26,6 +26,9 @@ class Scan final : public log::LogSink {
   OomLog Finish();
 
  private:
+  static constexpr std::size_t kMaxTextBytes = log::kLineOverlap / 2;  // of one message
+  static constexpr std::size_t kMaxProcessLength = 128;
+
   // A message that its line cuts off: programs wrap what they print.
   struct Open {
     OomMessage message;

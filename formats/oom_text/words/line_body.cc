@@ -1,0 +1,34 @@
+#include "oom_text/words/line_body.h"
+
+namespace memtool::formats::oom_text {
+
+std::string_view WithoutFrame(std::string_view line) {
+  constexpr std::string_view kBar = "│";
+  for (bool more = true; more && !line.empty();) {
+    more = line.back() == ' ' || line.back() == '|' || line.back() == '\t';
+    line.remove_suffix(more ? 1 : 0);
+    if (line.ends_with(kBar)) {
+      line.remove_suffix(kBar.size());
+      more = true;
+    }
+  }
+  return line;
+}
+
+std::string_view GetBody(std::string_view line, std::string_view tag) {
+  line.remove_prefix(tag.size());
+  for (bool more = true; more && !line.empty();) {
+    more = false;
+    for (const std::string_view mark :
+         {std::string_view(" "), std::string_view("\t"), std::string_view("#"),
+          std::string_view(">"), std::string_view("│"), std::string_view("|")}) {
+      if (line.starts_with(mark)) {
+        line.remove_prefix(mark.size());
+        more = true;
+      }
+    }
+  }
+  return WithoutFrame(line);
+}
+
+}  // namespace memtool::formats::oom_text

@@ -1,0 +1,13 @@
+// What a line says, without what frames it.
+#pragma once
+
+#include <string_view>
+
+namespace memtool::formats::oom_text {
+
+// Without the box-drawing characters at the end of a line.
+std::string_view WithoutFrame(std::string_view line);
+// A continuation without its tag and the characters of boxes, comments and quotes before it.
+std::string_view GetBody(std::string_view line, std::string_view tag);
+
+}  // namespace memtool::formats::oom_text
