@@ -23,6 +23,8 @@ constexpr std::string_view kForms =
     "checkpoint:WHERE[,group=K][,every=N][,reentrant], next-step, foreach=False, "
     "optimizer=8bit|sgd|cpu, zero1=N, accumulate=K, batch/2, chunk-loss=K, drop:REGEX, or settings "
     "of the allocator";
+constexpr const char* kWholeStep =
+    "a recording of a whole training step does: see memtool help recording";
 constexpr std::uint32_t kMost = 4096;  // ranks, parts, calls in a group
 
 std::string_view Trimmed(std::string_view text) {
@@ -252,9 +254,9 @@ Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed
   using Kind = Edit::Kind;
   const auto known = [&edit](std::optional<Program> made, std::string_view what) {
     return made ? Result<Program>(*std::move(made))
-                : Result<Program>(
-                      Fail(ErrorCode::kUnsupported,
-                           fmt::format("{}: the recording shows no {}", edit.text, what)));
+                : Result<Program>(Fail(
+                      ErrorCode::kUnsupported,
+                      fmt::format("{}: the recording shows no {}", edit.text, what), kWholeStep));
   };
   switch (edit.kind) {
     case Kind::kNextStep:
@@ -285,7 +287,8 @@ Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed
 
 Result<void> Editor::Checkpoints(const Edit& edit, Changed& changed) const {
   if (changed.early.Has(Phase::kRecompute) && !program_.Has(Phase::kRecompute)) {
-    return Fail(ErrorCode::kUnsupported, "only one checkpoint at a time");
+    return Fail(ErrorCode::kUnsupported, "only one checkpoint at a time",
+                "group=K checkpoints calls together");
   }
   const auto site = FindSite(edit.where);
   if (!site) {
@@ -306,7 +309,8 @@ Result<void> Editor::Checkpoints(const Edit& edit, Changed& changed) const {
   if (changed.calls == 0) {
     return Fail(ErrorCode::kUnsupported,
                 fmt::format("{}: its calls keep nothing for a backward pass but what they return",
-                            edit.text));
+                            edit.text),
+                "memtool advise lists functions whose calls do");
   }
   changed.early = std::move(early.program);
   changed.late = std::move(late.program);

@@ -47,7 +47,7 @@ bool HasPlace(const std::string& message) {
       "that|several readers could|"
       "does not record the allocator's|does not record what was requested|"
       "holds no events of an allocator|holds no samples|is one moment and has no |"
-      "its allocator cannot be replayed|"
+      "its allocator cannot be replayed|the recording shows no |its calls keep nothing for |"
       "trace without memory events|nothing was recorded: call |without allocations (there are|has) "
       "no steps|nothing ran out of "
       "memory in "
