@@ -34,6 +34,7 @@ ASKED = {
     "check": ([], {"budget": "{}/steps/budget.yaml"}, ["--budget", "{}/steps/budget.yaml"]),
     "whatif": (["max_split_size_mb:64"], {"card": "24GiB", "fit": True},
                ["--conf", "max_split_size_mb:64", "--card", "24GiB", "--fit"]),
+    "advise": ([], {"card": "1536MiB", "headroom": "5%"}, ["--card", "1536MiB", "--headroom", "5%"]),
     "fit": (["{}/fit/train_512.json.gz"], {"x": ["batch=256", 512], "at_x": [1024, 2048]},
             ["--x", "batch=256,512", "--at-x", "1024,2048"]),
     "leaks": ([], {"all": True}, ["--all"]),
