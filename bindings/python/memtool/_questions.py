@@ -280,7 +280,9 @@ class Questions:
         headroom: what is to stay free of it: "3%"
 
         Columns: change, calls, live_peak, reserved_low, reserved_high and saves (bytes), error, evidence, fits,
-        function, file, line, cost. figures["needs"] is what it needs now, figures["sets"] what fits together.
+        function, file, line, cost.
+
+        figures["needs"] is what it needs now and at the next step, figures["sets"] what fits together.
         """
         return self._answer("advise", card=card, headroom=headroom, **options)
 
