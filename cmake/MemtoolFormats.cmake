@@ -38,7 +38,7 @@ if(oom_text IN_LIST MEMTOOL_FORMATS AND NOT keywords IN_LIST MEMTOOL_FORMATS)
   list(APPEND MEMTOOL_FORMATS keywords)
 endif()
 if(NOT oom_text IN_LIST MEMTOOL_FORMATS)
-  list(REMOVE_ITEM MEMTOOL_FORMATS log_patterns)
+  list(REMOVE_ITEM MEMTOOL_FORMATS log_patterns metrics) # parts of it
 endif()
 
 # Each library is searched for only where a format needs it.

@@ -12,6 +12,10 @@ function(memtool_warnings name)
   endif()
   target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                          -Wold-style-cast -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Memory of the compiler is not searched for what can be freed: a tenth of its time, a third more memory.
+    target_compile_options(${name} PRIVATE "SHELL:--param ggc-min-heapsize=1000000")
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # False alarms inside std::string of GCC 12 (its bug 105651).
     target_compile_options(${name} PRIVATE -Wno-restrict)
@@ -46,6 +50,7 @@ function(memtool_add_test name)
   memtool_warnings(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
   memtool_unity(${name})
+  memtool_link(${name})
   if(NOT arg_SHARDS)
     set(arg_SHARDS 1)
   endif()

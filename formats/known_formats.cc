@@ -219,10 +219,7 @@ constexpr std::array<Rule, 26> kRules{{
      },
      {"what xprof's memory viewer shows of a program",
       "give what it was made from: the trace (*.xplane.pb), or the *.hlo_proto.pb beside it"}},
-    {[](std::string_view t) {
-       return IsChart(t) ||
-              (IsJson(t) && HasAny(t, {"\"memoryProfilePerAllocator\"", "\"byProgram\""}));
-     },
+    {[](std::string_view t) { return IsChart(t) || (IsJson(t) && HasAny(t, {"\"byProgram\""})); },
      {"what xprof shows of a trace", "give the trace that it was made from: *.xplane.pb"}},
     {[](std::string_view t) { return StartsWith(t, "HloLiveRange") || StartsWith(t, "HloModule"); },
      {"a program of XLA as text, without the places of its buffers",

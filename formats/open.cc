@@ -17,6 +17,7 @@
 #include "memtool/formats/byte_window.h"
 #include "memtool/formats/digest.h"
 #include "memtool/formats/left_out.h"
+#include "memtool/formats/profiler_folder.h"
 #include "memtool/profile/model/long_texts.h"
 #include "oom_text/scan.h"
 #include "oom_text/text_readers.h"
@@ -290,6 +291,9 @@ class CountedSource final : public Source {
     return true;
   }
   [[nodiscard]] bool MayWait() const override { return source_->MayWait(); }
+  [[nodiscard]] std::optional<PlainFile> AsPlainFile() const override {
+    return source_->AsPlainFile();
+  }
 
  private:
   // Bytes that are read twice count once.
@@ -306,30 +310,6 @@ class CountedSource final : public Source {
   std::uint64_t seen_ = 0;
 };
 
-// One source behind another.
-class JoinedSource final : public Source {
- public:
-  JoinedSource(std::unique_ptr<Source> first, std::unique_ptr<Source> second)
-      : first_(std::move(first)), second_(std::move(second)) {}
-
-  Result<std::size_t> Read(std::span<std::byte> buffer) override {
-    if (!ended_) {
-      auto got = first_->Read(buffer);
-      ended_ = got && *got == 0;
-      if (!ended_) {
-        return got;
-      }
-    }
-    return second_->Read(buffer);
-  }
-  [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override { return first_->EndedAt(); }
-
- private:
-  std::unique_ptr<Source> first_;
-  std::unique_ptr<Source> second_;
-  bool ended_ = false;
-};
-
 // XLA's newer versions write a program's live ranges beside its buffer assignment, older ones into
 // it.
 std::unique_ptr<Source> WithLiveRanges(std::unique_ptr<Source> source, const std::string& name) {
@@ -339,7 +319,7 @@ std::unique_ptr<Source> WithLiveRanges(std::unique_ptr<Source> source, const std
     std::error_code error;
     if (std::filesystem::is_regular_file(beside, error)) {
       if (auto ranges = OpenFile(beside)) {
-        return std::make_unique<JoinedSource>(std::move(source), *std::move(ranges));
+        return MakeJoinedSource(std::move(source), *std::move(ranges));
       }
     }
   }
@@ -363,6 +343,9 @@ Result<Document> Open(std::unique_ptr<Source> source, const std::string& name,
     if (document && document->kind() == DocumentKind::kRecording) {
       Recording recording = (*std::move(document)).recording();
       NoteGrowth(file, recording);
+      if (recording.metadata.origin.platform == "NPU") {
+        TellProcess(name, recording.metadata.origin);
+      }
       Result<Document> made(tl::in_place, std::move(recording));
       return made;
     }

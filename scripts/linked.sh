@@ -9,11 +9,12 @@ headers=(libboost-program-options1.74-dev libexpected-dev libfmt-dev rapidjson-d
 in_page=("${headers[@]}" emscripten)
 page_sources=$root/build/wasm/sources
 
-# archives_in PRESET MAP: the archives that the linker took something of, as its map in build/PRESET says.
+# archives_in PRESET MAP: the archives that the linker took something of, as its map in build/PRESET says; that of GNU ld
+# begins lines with them, mold's has the addresses before.
 archives_in() {
   (
     cd -- "$root/build/$1"
-    sed -n -e '/^\(Discarded\|Memory\|Merging\)/q' -e 's/^\([^ (][^(]*\.a\)(.*/\1/p' "$2" | sort -u |
+    sed -n -e '/^\(Discarded\|Memory\|Merging\)/q' -e 's/^\([ 0-9a-fx]* \)\?\([^ (][^(]*\.a\)(.*/\2/p' "$2" | sort -u |
       xargs -r realpath -- | sort -u
   )
 }

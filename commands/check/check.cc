@@ -242,8 +242,9 @@ class CheckCommand final : public Command {
   }
 
   Result<void> Report(const CheckAnswer& answer, Streams& streams) const {
-    const auto table = [&] { return CheckTable(answer, AgainstText(), output_.limit()); };
-    MEMTOOL_TRY(output_.PrintWhole(MakeView(answer), table, streams));
+    const Sentences said = CheckSentences(answer, AgainstText());
+    const auto table = [&] { return CheckTable(answer, said, output_.limit()); };
+    MEMTOOL_TRY(output_.PrintWhole(WithSentences(MakeView(answer), said), table, streams));
     if (!summary_path_.empty()) {
       MEMTOOL_TRY(AppendSummary(table()));
     }

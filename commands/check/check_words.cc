@@ -86,7 +86,7 @@ std::string SummaryText(const CheckAnswer& answer) {
                              : fmt::format("OK  within {}{}", limits, ClosestText(answer));
 }
 
-std::vector<std::string> Head(const CheckAnswer& answer, const std::string& against) {
+std::vector<std::string> Verdict(const CheckAnswer& answer, const std::string& against) {
   std::vector<std::string> head;
   const bool several = HasSeveralInputs(answer);
   for (const CheckRow& row : answer.rows) {
@@ -128,9 +128,16 @@ std::string BrokenText(const CheckRow& row) {
                      FormatSize(row.over()), limit);
 }
 
-TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std::size_t limit) {
+Sentences CheckSentences(const CheckAnswer& answer, const std::string& against) {
+  return {.verdict = Verdict(answer, against), .notes = answer.notes};
+}
+
+TextTable CheckTable(const CheckAnswer& answer, Sentences said, std::size_t limit) {
   TextTable table;
-  table.head = Head(answer, against);
+  for (std::string& note : said.notes) {
+    note.insert(0, "note: ");
+  }
+  PutSentences(std::move(said), table);
   table.verdict_ink = answer.broken > 0 ? Ink::kGrew : Ink::kNone;
   TableColumns<CheckRow> columns(CheckFields(), true,
                                  {"ok", "value", "limit", "over", "base", "what", "input"});
@@ -143,9 +150,6 @@ TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std:
   columns["what"].get = [](const CheckRow& row) { return Cell(WhatText(row)); };
   columns.KeepIf(HasSeveralInputs(answer), "input");
   Tabulate(answer.rows, columns.all(), limit, 1, table);
-  for (const std::string& note : answer.notes) {
-    table.foot.push_back("note: " + note);
-  }
   return table;
 }
 

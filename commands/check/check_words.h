@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "memtool/profile/answers/check.h"
+#include "output/sentences.h"
 #include "output/sink.h"
 #include "output/text_table.h"
 
 namespace memtool::commands {
 
-// Verdict first, then a row per limit. `against`: what the limits come from.
-TextTable CheckTable(const CheckAnswer& answer, const std::string& against, std::size_t limit);
+// `against`: what the limits come from.
+Sentences CheckSentences(const CheckAnswer& answer, const std::string& against);
+// Verdict first, then a row per limit.
+TextTable CheckTable(const CheckAnswer& answer, Sentences said, std::size_t limit);
 
 // "peak is 129.00 MiB, 9.82 MiB above the 119.18 MiB allowed (118.00 MiB in the baseline)"
 std::string BrokenText(const CheckRow& row);

@@ -282,8 +282,7 @@ class ConvertCommand : public Command {
                              const Recording& recording) {
     MEMTOOL_TRY(keywords_.Resolve());
     // Without a dictionary of its own, an input of many writers has no categories.
-    const bool known =
-        keywords_.given() || recording.metadata.origin.framework != Framework::kUnknown;
+    const bool known = keywords_.given() || HasDictionary(recording.metadata.origin.framework);
     auto keywords = known ? keywords_.For(recording) : Result<const Keywords*>(nullptr);
     MEMTOOL_TRY(keywords);
     std::vector<std::string> notes;

@@ -111,7 +111,8 @@ std::string RankChange(const AlignedRank& row) {
 bool IsJob(const std::string& name) {
   std::error_code error;
   if (std::filesystem::is_directory(name, error)) {
-    return !FindTraces(name);
+    const auto found = FindTraces(name);
+    return !found || found->notes.size() > 1;  // of several processes
   }
   return !formats::GetStream(name) && formats::HoldsDigests(name);
 }

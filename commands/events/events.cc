@@ -33,7 +33,7 @@ class EventsCommand final : public Command {
                 "memtool events --id b7f064c000000_0 --stacks snapshot.pickle\n"
                 "memtool events --summary --by line snapshot.pickle\n"
                 "memtool events --format csv snapshot.pickle > events.csv",
-            .often = "summary from to size action"};
+            .often = "summary largest from to size action"};
   }
 
   void Declare(po::options_description& options) override {
@@ -42,6 +42,10 @@ class EventsCommand final : public Command {
     auto add = group.add_options();
     chosen_.Declare(add);
     add("stacks", po::bool_switch(&stacks_), "the whole stack under each event");
+    add("details", po::bool_switch(&details_),
+        "also step, phase and layer of each allocation, its category and the word that decides it");
+    add("largest", po::value(&largest_)->value_name("N"),
+        "instead of all: the N largest allocations that live in the range, also from before it");
     add("summary", po::bool_switch(&summary_),
         "instead of events: what allocates how much, and how long it lives");
     add("short-lived", po::value(&short_text_)->value_name("WITHIN"),
@@ -75,10 +79,15 @@ class EventsCommand final : public Command {
     auto limit = ParseShortLived(short_text_.empty() ? "100" : short_text_);
     MEMTOOL_TRY(limit);
     short_ = *limit;
-    if (summary_ && (stacks_ || chosen_.id() || chosen_.by_action())) {
+    if (summary_ && (stacks_ || details_ || chosen_.id() || chosen_.by_action() || largest_ > 0)) {
       return Fail(ErrorCode::kUsage,
-                  "--summary counts allocations: --stacks, --id and --action do not go with it",
+                  "--summary counts allocations: --stacks, --details, --id, --action and "
+                  "--largest do not go with it",
                   "--by stack shows stacks");
+    }
+    if (largest_ > 0 && (chosen_.id() || chosen_.by_action())) {
+      return Fail(ErrorCode::kUsage,
+                  "--largest lists allocations: --id and --action do not go with it");
     }
     if (!summary_ && !(short_text_.empty() && view_.by_text().empty())) {
       return Fail(ErrorCode::kUsage, "--by and --short-lived are for --summary");
@@ -136,6 +145,16 @@ class EventsCommand final : public Command {
         streams);
   }
 
+  [[nodiscard]] EventDetails DetailsOf(const InputReader& input_reader,
+                                       const HistoryIndex& index) const {
+    if (!details_) {
+      return {};
+    }
+    // Where no dictionary fits, allocations have no category.
+    const auto keywords = keywords_.For(index.recording());
+    return {.places = input_reader.PlacesOf(index), .keywords = keywords ? *keywords : nullptr};
+  }
+
   // Without a limit rows are written as they are found; else they are made up to the limit, and the
   // rest is only counted. A header wants the count anyway.
   Result<void> List(const InputReader& input_reader, const HistoryIndex& index, const View& view,
@@ -146,6 +165,8 @@ class EventsCommand final : public Command {
                                     .device = view_.device(),
                                     .filter = filter,
                                     .stacks = stacks_,
+                                    .details = DetailsOf(input_reader, index),
+                                    .largest = largest_,
                                     .limit = output_.limit(),
                                     .count = output_.is_table()});
     MEMTOOL_TRY(answer);
@@ -157,10 +178,15 @@ class EventsCommand final : public Command {
     return output_.Print(
         MakeView(*answer),
         [&] {
-          TextTable table = EventsTable(*answer, output_.limit());
+          TextTable table = EventsTable(*answer, largest_ > 0 ? largest_ : output_.limit());
           const auto count = static_cast<std::int64_t>(*answer->count);
-          table.head = {fmt::format("{} · {} event{}, {}", InputsText(input_reader),
-                                    FormatCount(count), PluralS(count), chosen_.range().Text())};
+          table.head = {largest_ > 0
+                            ? fmt::format("{} · the largest of {} allocation{} that live from {}",
+                                          InputsText(input_reader), FormatCount(count),
+                                          PluralS(count), chosen_.range().Text())
+                            : fmt::format("{} · {} event{}, {}", InputsText(input_reader),
+                                          FormatCount(count), PluralS(count),
+                                          chosen_.range().Text())};
           table.head.insert(table.head.end(), lines.begin(), lines.end());
           if (answer->story) {
             table.head.push_back(StoryText(*answer->story, answer->zero));
@@ -175,7 +201,10 @@ class EventsCommand final : public Command {
   OutputOptions output_;
   EventOptions chosen_;
   bool stacks_ = false;
+  bool details_ = false;
+  mutable KeywordsOption keywords_;  // of --details; an input chooses the dictionary
   bool summary_ = false;
+  std::size_t largest_ = 0;  // 0 = all events
   std::string short_text_;
   ShortLived short_;
 };

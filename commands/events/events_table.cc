@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,9 @@ TableColumns<EventRow> Columns(const EventsAnswer& answer) {
   columns["id"].at_most = [](const EventRow& row) { return row.id ? IdWidth(*row.id) : 0; };
   columns["lived"].get = LivedCell;
   columns["lived"].at_most = LivedCellWidth;
+  for (const std::string_view key : {"step", "phase", "layer", "bucket"}) {
+    columns.KeepIf(answer.details, key);
+  }
   TableColumn<EventRow>& by = columns["name"];
   if (answer.stacks) {
     by.style = {.title = by.style.title, .left = true, .lines = true};
@@ -109,7 +113,9 @@ TextTable EventsTable(const EventsAnswer& answer, std::size_t limit) {
     return table;
   }
   Tabulate(answer.rows, columns.all(), limit, 0, table);
-  table.skipped_rows += *answer.count - answer.rows.size();
+  if (!answer.largest) {  // which were asked for by number
+    table.skipped_rows += *answer.count - answer.rows.size();
+  }
   return table;
 }
 

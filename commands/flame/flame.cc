@@ -17,6 +17,7 @@
 #include "memtool/profile/rows/table.h"
 #include "next/next.h"
 #include "options/input_options.h"
+#include "options/keywords_option.h"
 #include "options/view_options.h"
 #include "output/text/ascii.h"
 #include "output/whole_file.h"
@@ -62,6 +63,8 @@ class FlameCommand final : public Command {
         "frames: function, filefunction (default), line, file or module");
     add("diff-base", po::value(&bases_)->value_name("FILE"), "compare with this input");
     view_.DeclareBase(group);
+    add("buckets", po::bool_switch(&buckets_), "in data: which category most of each frame is of");
+    keywords_.Declare(add);
     add("up", po::bool_switch(&up_), "callees above their callers, the root at the bottom");
     add("min-share",
         po::value(&share_)->value_name("F")->notifier([this](double) { has_share_ = true; }),
@@ -74,7 +77,8 @@ class FlameCommand final : public Command {
   }
 
   Result<ExitCode> Run(Streams& streams) override {
-    for (auto resolved : {input_.Resolve(), view_.Resolve(), ResolveFrames(streams)}) {
+    for (auto resolved :
+         {input_.Resolve(), view_.Resolve(), keywords_.Resolve(), ResolveFrames(streams)}) {
       MEMTOOL_TRY(resolved);
     }
     if (auto code = view_.PrintInstead(streams)) {
@@ -157,6 +161,11 @@ class FlameCommand final : public Command {
     const std::vector<Selection> inputs(std::make_move_iterator(middle),
                                         std::make_move_iterator(loaded->end()));
     loaded->erase(middle, loaded->end());
+    if (buckets_ || keywords_.given()) {
+      auto keywords = keywords_.For(inputs.front().source());
+      MEMTOOL_TRY(keywords);
+      query_.keywords = *keywords;
+    }
     answer_ = Flame(*loaded, inputs, query_);
     answer_.head = input_reader.Head("flame");
     return {};
@@ -231,6 +240,8 @@ class FlameCommand final : public Command {
   std::string by_text_ = "filefunction";
   std::vector<std::string> bases_;
   bool up_ = false;
+  bool buckets_ = false;
+  KeywordsOption keywords_;
   double share_ = 0;
   bool has_share_ = false;
   std::string format_text_;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "memtool/formats/profiler_folder.h"
 #include "memtool/profile/base/natural_order.h"
 
 namespace memtool::commands {
@@ -21,12 +22,15 @@ constexpr std::size_t kMaxEntries = 2'000'000;
 constexpr int kDeepest = 64;
 
 // How names of inputs end; which format a file has is decided by its bytes.
-constexpr std::array<std::string_view, 16> kEnds{
-    ".pickle", ".pkl", ".prof", ".pb",    ".pb.gz", ".json",    ".json.gz", ".jsonl",
-    ".gz",     ".zst", ".html", ".mtcap", ".csv",   ".memtool", ".hlo",     ".sqlite"};
+constexpr std::array<std::string_view, 19> kEnds{
+    ".pickle", ".pkl",  ".prof",  ".pb",  ".pb.gz",   ".json", ".json.gz", ".jsonl",    ".gz",
+    ".zst",    ".html", ".mtcap", ".csv", ".memtool", ".hlo",  ".sqlite",  ".tfevents", ".wandb"};
 
 bool MayBeInput(std::string_view name) {
-  return std::any_of(kEnds.begin(), kEnds.end(),
+  // TensorBoard puts time, host and process behind its word:
+  // "events.out.tfevents.1790000000.n1.7.0".
+  return name.find(".tfevents.") != std::string_view::npos ||
+         std::any_of(kEnds.begin(), kEnds.end(),
                      [name](std::string_view end) { return name.ends_with(end); });
 }
 
@@ -47,7 +51,7 @@ class Walk {
       }
       const std::string name = it->path().filename().string();
       std::error_code broken;  // a link that leads nowhere is no file
-      if (name.starts_with('.')) {
+      if (name.starts_with('.') || TakeTables(*it, found)) {
         it.disable_recursion_pending();
       } else if (it->is_directory(broken)) {
         if (it.depth() >= kDeepest) {
@@ -72,6 +76,20 @@ class Walk {
   }
 
  private:
+  // A folder of tables of Ascend's profilers is one input, or has one in it.
+  bool TakeTables(const fs::directory_entry& entry, std::vector<std::string>& found) {
+    std::error_code broken;
+    if (!formats::IsProfilerOutput(entry.path().filename().string()) ||
+        !entry.is_directory(broken)) {
+      return false;
+    }
+    const auto tables = formats::FindProfilerFolder(entry.path().string());
+    if (tables) {
+      found.push_back(tables->InputName());
+    }
+    return tables.has_value();
+  }
+
   void Take(std::string path, const std::string& name, std::vector<std::string>& found) {
     if (MayBeInput(name)) {
       found.push_back(std::move(path));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "inputs/xla_dump.h"
+#include "memtool/formats/profiler_folder.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -132,6 +133,20 @@ bool HoldsRuns(const fs::path& folder) {
   return !error && whole.filename() == "profile";
 }
 
+// Of each process one input: the tables that join, or one file of them.
+TraceFolder GetTables(const std::string& folder) {
+  TraceFolder found;
+  for (const formats::ProfilerFolder& tables : formats::FindProfilerFolders(folder)) {
+    found.files.push_back(tables.InputName());
+    std::string note = fmt::format("{}: reading {}", tables.path, fmt::join(tables.read, ", "));
+    if (!tables.left_out.empty()) {
+      note += fmt::format("; left out: {}", fmt::join(tables.left_out, ", "));
+    }
+    found.notes.push_back(std::move(note));
+  }
+  return found;
+}
+
 // ".pickle": the end of the names of most files; none where they have no end.
 std::pair<std::string, std::size_t> CommonEnd(const std::vector<std::string>& files) {
   std::map<std::string, std::size_t> ends;
@@ -191,6 +206,9 @@ Result<TraceFolder> FindTraces(const std::string& folder) {
     if (found.files.empty()) {
       found.files = FindPrograms(folder, (*here)->files);
     }
+    if (found.files.empty()) {
+      found = GetTables(folder);
+    }
     if (!found.files.empty()) {
       return found;
     }
@@ -220,6 +238,9 @@ Result<std::vector<std::string>> WithFoldersRead(const std::vector<std::string>&
               : fmt::format("{} other run{}", found->other_runs, PluralS(found->other_runs));
       Warn(streams, fmt::format("{}: reading the newest run, {} ({} host{}; {})", name, found->run,
                                 found->files.size(), PluralS(found->files.size()), others));
+    }
+    for (const std::string& note : found->notes) {
+      Warn(streams, note);
     }
     all.insert(all.end(), std::make_move_iterator(found->files.begin()),
                std::make_move_iterator(found->files.end()));

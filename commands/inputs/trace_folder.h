@@ -1,6 +1,6 @@
 // A folder as an input: where the profilers of JAX and TensorFlow keep their traces, which users
 // know as --logdir. Each call of the profiler is a run, a folder plugins/profile/<run> with a file
-// per host.
+// per host. Ascend's profilers leave a folder of tables per process, each of which is an input.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ struct TraceFolder {
   std::vector<std::string> files;  // of the newest run, one per host, by name
   std::string run;                 // its name; empty where the folder itself holds the files
   std::size_t other_runs = 0;      // with traces
+  std::vector<std::string> notes;  // what of a folder of tables is read, and what is not
 };
 
 // `folder` may be the one that the profiler was given, plugins/profile in it, or one run. The

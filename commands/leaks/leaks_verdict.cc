@@ -190,6 +190,14 @@ std::string OneIterationText(const LeaksAnswer& answer, const Finding& finding) 
       Names(answer, finding));
 }
 
+std::string TooShortText(const LeaksAnswer& answer) {
+  const bool log = answer.history && answer.history->of_log;
+  return fmt::format(
+      "too short to show growth: {}, where {} or more would; memtool top shows what "
+      "is live",
+      Counted(answer.points.size(), log ? "value" : "event"), log ? "ten" : "three iterations");
+}
+
 // Where single jumps are: "at step 5 of 9 (memory6.prof)".
 std::string JumpText(const LeaksAnswer& answer, const Finding& finding) {
   return finding.step == 0 ? fmt::format("at different {}s", Noun(answer))
@@ -285,10 +293,7 @@ std::vector<std::string> LeaksVerdict(const LeaksAnswer& answer) {
         lines.push_back(OneStepText(answer, finding));
         break;
       case FindingCode::kTooShort:
-        lines.push_back(fmt::format(
-            "too short to show growth: {}, where three iterations or more would; memtool top "
-            "shows what is live",
-            Counted(answer.points.size(), "event")));
+        lines.push_back(TooShortText(answer));
         break;
       case FindingCode::kGrowing:
         lines.push_back((lines.empty() ? "GROWING: " : "") + GrowingText(answer, finding));

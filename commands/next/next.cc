@@ -10,6 +10,7 @@
 
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/extent.h"
+#include "memtool/profile/steps/phases.h"
 #include "next/answer_values.h"
 #include "output/escape.h"
 #include "words/words.h"
@@ -38,7 +39,9 @@ enum Condition : std::uint16_t {
   kSeveral = 1U << 9U,  // files
   kEvents = 1U << 10U,  // a row is an event
   kLog = 1U << 11U,     // what a job printed
-  kNoLog = 1U << 12U
+  kNoLog = 1U << 12U,
+  kTrains = 1U << 13U,  // PyTorch, with a backward pass
+  kStacks = 1U << 14U   // more than one
 };
 
 struct Rule {
@@ -66,11 +69,13 @@ constexpr auto kRules = std::to_array<Rule>({
      "how long a context its KV cache could have"},
     {" overview top ", "timeline", kRun, "timeline {one}",
      "memory over the whole run, by who holds it"},
-    {" overview timeline ", "steps", kRun | kNoLog, "steps {one}", "the peak of each step"},
+    {" overview timeline ", "steps", kRun | kNoLog | kStacks, "steps {one}",
+     "the peak of each step"},
     {" overview account ", "segments", kBlocks | kNoPlan, "segments {one}",
      "what the allocator holds, and what fragments it"},
     {" top leaks diff ", "peek", kAlways, "peek {name} {last}", "who calls it, and what it calls"},
-    {" overview peek tree traces ", "flame", kNoLog, "flame {all}", "the whole call tree"},
+    {" overview peek tree traces ", "flame", kNoLog | kStacks, "flame {all}",
+     "the whole call tree"},
     {" overview ", "tags", kLabels | kNoPlan, "tags {all}",
      "bytes by label: device, kind and others"},
     {" overview buckets ", "account", kKnown, "account {all}", "where every byte of the card went"},
@@ -84,31 +89,36 @@ constexpr auto kRules = std::to_array<Rule>({
      "a row for each value of that label"},
     {" events ", "timeline", kAlways, "timeline {one}", "memory over the whole run"},
     {" events ", "events", kEvents, "events --summary {one}", "how long allocations live"},
+    {" whatif steps ", "whatif", kRun | kTrains, "advise {one}",
+     "which change of the program makes it fit"},
+    {" advise ", "steps", kRun, "steps {one}", "what each step needs, and who keeps it"},
     {" whatif ", "segments", kBlocks, "segments {one}", "what fragmented it as it was"},
     {" top ", "buckets", kKnown, "buckets {all}", "the same bytes by category"},
     {" info ", "", kAlways, "{one}", "all of it on one screen"},
     {" info check fit fit-context tags account segments events steps whatif buckets tree flame ",
      "top", kAlways, "top {last}", "what holds it, function by function"},
-    {" top ", "flame", kNoLog, "flame {all}", "the whole call tree"},
+    {" top ", "flame", kNoLog | kStacks, "flame {all}", "the whole call tree"},
 });
 
 bool Holds(unsigned conditions, const InputFacts* facts, const Found& found, std::size_t files) {
   const InputFacts none;
   const InputFacts& input = facts == nullptr ? none : *facts;
-  const std::array<std::pair<Condition, bool>, 13> all{
+  const std::array<std::pair<Condition, bool>, 15> all{
       {{kRanOut, input.ran_out},
        {kRun, input.run},
        {kBlocks, input.blocks},
        {kNoPlan, !input.plan},
        {kPyTorch, input.framework == Framework::kPyTorch},
-       {kKnown, input.framework != Framework::kUnknown},
+       {kKnown, HasDictionary(input.framework)},
        {kLabels, input.labels},
        {kGrows, found.grows},
        {kOthers, found.many_others},
        {kSeveral, files > 1},
        {kEvents, found.events},
        {kLog, input.log},
-       {kNoLog, !input.log}}};
+       {kNoLog, !input.log},
+       {kTrains, input.trains},
+       {kStacks, !input.one_stack}}};
   return std::all_of(all.begin(), all.end(), [conditions](const auto& condition) {
     return (conditions & condition.first) == 0 || condition.second;
   });
@@ -162,8 +172,10 @@ InputFacts FactsOf(const Recording& recording) {
                    .plan = recording.metadata.origin.kind == RecordingKind::kProgram,
                    .log = recording.metadata.origin.kind == RecordingKind::kLog,
                    .blocks = recording.state != nullptr,
-                   .labels = recording.label_set_count() > 1};
+                   .labels = recording.label_set_count() > 1,
+                   .one_stack = recording.stack_count() <= 1};
   facts.run = !facts.plan && CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;
+  facts.trains = facts.run && facts.framework == Framework::kPyTorch && HasBackward(recording);
   facts.ran_out = CanAnswer(recording, "oom") &&
                   std::any_of(recording.history->events.begin(), recording.history->events.end(),
                               [](const Event& event) { return event.action == Action::kOom; });

@@ -20,12 +20,14 @@ namespace memtool::commands {
 struct InputFacts {
   std::vector<std::string_view> questions;  // memtool::QuestionsFor
   Framework framework = Framework::kUnknown;
-  bool plan = false;     // a compiled program, which has not run
-  bool log = false;      // what a job printed
-  bool run = false;      // it tells how a run went on: no plan, and more than its end
-  bool blocks = false;   // of an allocator, at one moment
-  bool labels = false;   // samples have labels that differ
-  bool ran_out = false;  // a failed allocation is recorded
+  bool plan = false;       // a compiled program, which has not run
+  bool log = false;        // what a job printed
+  bool run = false;        // it tells how a run went on: no plan, and more than its end
+  bool blocks = false;     // of an allocator, at one moment
+  bool labels = false;     // samples have labels that differ
+  bool one_stack = false;  // or none: there is no tree of calls
+  bool trains = false;     // PyTorch, with a backward pass
+  bool ran_out = false;    // a failed allocation is recorded
 };
 
 InputFacts FactsOf(const Recording& recording);

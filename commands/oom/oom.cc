@@ -273,6 +273,18 @@ class OomCommand final : public RowsCommand {
 
   // --- recordings ---
 
+  static std::string NoFailureText(const Recording& recording) {
+    std::string text = "does not record the allocator's state";
+    if (!recording.history) {
+      return text;
+    }
+    const std::int64_t retries = RetriesIn(recording);
+    return text + ", nor an allocation that failed" +
+           (retries == 0 ? std::string()
+                         : fmt::format(" for good ({} failed and {} met later)",
+                                       Counted(retries, "request"), retries == 1 ? "was" : "were"));
+  }
+
   // At its last failure, or at the moment that was asked for; else at its peak.
   Result<Selection> AtFailure(InputReader& input_reader, const std::string& name,
                               std::shared_ptr<const Recording> shared) const {
@@ -284,7 +296,7 @@ class OomCommand final : public RowsCommand {
                   "message");
     }
     if (!CanAnswer(recording, "oom")) {
-      return Refuse(ErrorCode::kUnsupported, recording, "does not record the allocator's state",
+      return Refuse(ErrorCode::kUnsupported, recording, NoFailureText(recording),
                     "PyTorch snapshots and logs with the message do: see memtool help recording");
     }
     MomentSpec moment = view().moment();

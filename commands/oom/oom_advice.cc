@@ -147,9 +147,10 @@ std::string Layout(const OomAdvice& advice, const OomCase& /*found*/) {
 }
 
 // The commands that show more of the same input.
-std::vector<std::string_view> Commands(const OomAdvice& advice) {
+std::vector<std::string_view> Commands(const OomAdvice& advice, const OomCase& found) {
   if (advice.kind == OomAdviceKind::kLookAtMoment) {
-    return {"top", "segments"};
+    return found.state ? std::vector<std::string_view>{"top", "segments"}
+                       : std::vector<std::string_view>{"top", "timeline"};
   }
   if (advice.kind == OomAdviceKind::kLookAtTables) {
     return advice.buffers_listed ? std::vector<std::string_view>{"top", "tree"}
@@ -305,7 +306,7 @@ std::vector<OomSentence> Sentences(const OomAdvice& advice, const OomCase& found
     return {{"NEXT", fmt::format("memtool advise {}", rest.substr(at))}};
   }
   std::vector<OomSentence> sentences;
-  for (const std::string_view command : Commands(advice)) {
+  for (const std::string_view command : Commands(advice, found)) {
     sentences.push_back({"NEXT", fmt::format("memtool {} {}", command, rest)});
   }
   if (sentences.empty()) {

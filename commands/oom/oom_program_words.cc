@@ -27,6 +27,9 @@ std::string ProgramText(const OomCase& found) {
 
 std::string WholeText(const OomCase& found) {
   const std::string size = FormatTotal(found.breakdown->whole.bytes);
+  if (found.snapshot && !found.state) {
+    return "live " + size;
+  }
   const bool pool = found.message && IsOfPool(*found.message);
   switch (found.breakdown->kind) {
     case BreakdownTotal::kCapacity:

@@ -44,13 +44,16 @@ std::string GetLine(const OomSentence& sentence) {
   return fmt::format("{:<6}{}", sentence.word, sentence.text);
 }
 
-// What a snapshot leaves uncertain.
+// What a recording leaves uncertain.
 void AddNotes(const OomAnswer& answer, const OomTableStyle& style, std::vector<std::string>& foot) {
-  const OomState& state = *answer.found->state;
   foot.insert(foot.end(), style.moments.begin(), style.moments.end());
   if (answer.other_count > 0) {
     foot.push_back(OtherEventsText(answer));
   }
+  if (!answer.found->state) {
+    return;
+  }
+  const OomState& state = *answer.found->state;
   if (state.estimated > 0) {
     foot.push_back(
         fmt::format("{} of {} segments are estimated: a history records requested sizes; block "
@@ -93,7 +96,7 @@ void AddText(const OomAnswer& answer, const OomTableStyle& style, std::string_vi
       }
     }
   }
-  if (found.state) {
+  if (found.snapshot) {
     AddNotes(answer, style, table.foot);
   } else if (answer.other_count > 0) {
     table.foot.push_back(OtherMessagesText(answer));

@@ -176,6 +176,23 @@ std::string StartRefused(const OomCase& found) {
                      FormatSize(found.verdict.short_in_all));
 }
 
+// Of a log or of requests alone.
+std::string FreeUnknown(const OomCase& found) {
+  return fmt::format(
+      "unknown: {} was asked for, but {}; {} {}", SizeOf(found.facts.requested_bytes),
+      found.impossible_free ? "the message says that more was free than the device has"
+      : found.snapshot      ? "requests do not say what was free"
+                            : "the message does not say what was free",
+      found.snapshot ? "they give" : "it gives", ReportedText(found));
+}
+
+std::string CacheUnknown(const OomCase& found) {
+  const std::string lacking = FormatSize(found.verdict.short_of_driver);
+  return found.snapshot ? "the driver had too little: it was " + lacking + " short of the request"
+                        : "unknown: the driver was " + lacking +
+                              " short; the message does not say what the allocator had free";
+}
+
 }  // namespace
 
 std::string Why(const OomCase& found) {
@@ -215,18 +232,12 @@ std::string Why(const OomCase& found) {
           SizeOf(found.facts.requested_bytes), SizeOf(found.facts.free),
           found.state ? FormatSize(found.state->usable_free) : CachedText(found));
     case OomReason::kFreeUnknown:
-      return fmt::format(
-          "unknown: {} was asked for, but {}; it gives {}", SizeOf(found.facts.requested_bytes),
-          found.impossible_free ? "the message says that more was free than the device has"
-                                : "the message does not say what was free",
-          ReportedText(found));
+      return FreeUnknown(found);
     case OomReason::kOnlyRequested:
       return fmt::format("unknown: {} was asked for, and the message says no more",
                          SizeOf(found.facts.requested_bytes));
     case OomReason::kCacheUnknown:
-      return fmt::format(
-          "unknown: the driver was {} short; the message does not say what the allocator had free",
-          FormatSize(found.verdict.short_of_driver));
+      return CacheUnknown(found);
     case OomReason::kProgramOnly:
       return ProgramOnly(found);
     case OomReason::kNoFigures:

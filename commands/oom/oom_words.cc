@@ -117,9 +117,11 @@ std::string Headline(const OomCase& found) {
           "NOT KNOWN whether memory ran out{}, the ring held one event: {} reserved, {} live at {}",
           where, FormatSize(found.state->reserved), SizeOf(facts.live), MomentText(found));
     }
-    return fmt::format("NO OUT-OF-MEMORY EVENT {}{}: {} reserved, {} live at {}",
-                       found.elsewhere ? "at this moment" : "in this file", where,
-                       FormatSize(found.state->reserved), SizeOf(facts.live), MomentText(found));
+    return fmt::format(
+        "NO OUT-OF-MEMORY EVENT {}{}: {}{} live at {}",
+        found.elsewhere ? "at this moment" : "in this file", where,
+        found.state ? FormatSize(found.state->reserved) + " reserved, " : std::string(),
+        SizeOf(facts.live), MomentText(found));
   }
   std::string text = "OUT OF MEMORY" + where;
   if (!facts.requested_bytes) {
@@ -173,6 +175,30 @@ std::string LedgerText(const OomAnswer& answer) {
   return text;
 }
 
+namespace {
+
+// What requests show of how much there was: so much was live at once, and more than that failed.
+std::string RoomText(const OomCase& found) {
+  if (found.state || !found.peak || !found.facts.requested_bytes || !found.facts.live) {
+    return {};
+  }
+  const std::int64_t wanted =
+      SaturatingAdd(found.facts.live->bytes, found.facts.requested_bytes->bytes);
+  const std::string text = fmt::format(
+      "with it, {} would have been live; the most at once was {}, at event {}, ",
+      FormatSize(wanted), FormatSize(found.peak->bytes), FormatCount(found.peak->event));
+  const bool later = found.event && found.peak->event > *found.event;
+  if (found.peak->bytes < wanted) {
+    return text + "so that the room ends between the two";
+  }
+  return text + (later
+                     ? "after it: there was room again, or pieces that fit"
+                     : "before it: there was room then, so that fragmentation or memory of others "
+                       "may be why");
+}
+
+}  // namespace
+
 std::vector<OomSentence> Reasons(const OomCase& found) {
   std::vector<OomSentence> sentences;
   if (found.failed) {
@@ -184,12 +210,15 @@ std::vector<OomSentence> Reasons(const OomCase& found) {
       sentences.push_back({"NOT", *std::move(ruled_out)});
     }
     AddKnown(found, sentences);
+    if (const std::string text = RoomText(found); !text.empty()) {
+      sentences.push_back({"KNOWN", text});
+    }
+    return sentences;
+  }
+  if (!found.state || !found.facts.cached) {
     return sentences;
   }
   const OomState& state = *found.state;
-  if (!found.facts.cached) {
-    return sentences;
-  }
   const std::string where =
       state.pieces == 0 && state.free > 0
           ? std::string("in no block that the file lists")

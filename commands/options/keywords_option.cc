@@ -36,6 +36,7 @@ std::string_view BuiltinFor(const Metadata& metadata) {
       return "builtin:jax";
     case Framework::kDriver:
       return "builtin:driver";
+    case Framework::kRapids:
     case Framework::kUnknown:
       break;
   }

@@ -36,6 +36,8 @@ class OutputOptions {
   [[nodiscard]] bool is_table() const {
     return format_ == Format::kTable || format_ == Format::kMarkdown;
   }
+  // True where a value may be a list.
+  [[nodiscard]] bool nests() const { return format_ == Format::kJson || format_ == Format::kJsonl; }
   // How many rows to print; 0 = all.
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }

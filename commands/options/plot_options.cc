@@ -7,12 +7,18 @@
 namespace memtool::commands {
 
 void PlotOptions::Declare(po::options_description_easy_init add, const char* help) {
+  if (!kDraws) {
+    return;
+  }
   add("plot", po::value(&path_)->value_name("FILE"), help);
   add("plot-width", po::value(&width_)->value_name("WIDTH"),
       "width of that plot: 84mm, 17.8cm, 7in (default 178mm)");
 }
 
 Result<void> PlotOptions::Resolve() {
+  if (!kDraws) {
+    return {};
+  }
   if (wanted()) {
     MEMTOOL_TRY(ToPlotFormat(path_));
   }

@@ -9,6 +9,12 @@
 
 namespace memtool::commands {
 
+#ifdef __EMSCRIPTEN__  // a page draws with what a browser has
+inline constexpr bool kDraws = false;
+#else
+inline constexpr bool kDraws = true;
+#endif
+
 class PlotOptions {
  public:
   // `help`: of --plot, what is drawn.
@@ -16,7 +22,7 @@ class PlotOptions {
   // Errors: kUsage for an ending that is not a picture format, and for an invalid width.
   Result<void> Resolve();
   // True when a picture is wanted.
-  [[nodiscard]] bool wanted() const { return !path_.empty(); }
+  [[nodiscard]] bool wanted() const { return kDraws && !path_.empty(); }
   // Errors: those of SavePlot.
   Result<void> Save(const BarChart& chart, Streams& streams) const;
   Result<void> Save(const AreaChart& chart, Streams& streams) const;

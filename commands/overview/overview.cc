@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/command.h"
+#include "memtool/formats/profiler_folder.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/answers/write.h"
 #include "memtool/profile/base/arithmetic.h"
@@ -403,7 +404,8 @@ class OverviewCommand final : public Command {
     if (AreDumped(names)) {
       question = {"top", "-n", "10"};
       next = {{"memtool account " + files, "the program that needs most, part by part"}};
-    } else if (!NamesOfProcesses(names).front().empty()) {
+    } else if (!NamesOfProcesses(names).front().empty() ||
+               formats::FindProfilerFolder(names.front())) {
       question = {"ranks"};
       next = AfterRanks();
     } else if (names.size() == 2) {

@@ -13,6 +13,7 @@
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/plot_options.h"
+#include "output/sentences.h"
 #include "ranks/names/rank_names.h"
 #include "ranks/ranks_words.h"
 #include "ranks/read_digests.h"
@@ -119,21 +120,21 @@ class RanksCommand final : public Command {
     if (plot_.wanted()) {
       MEMTOOL_TRY(plot_.Save(MakeChart(answer, output_.unit()), streams));
     }
+    const Sentences said{.verdict = RanksHead(answer), .notes = RanksFoot(answer)};
     const auto tabulate = [&] {
       TextTable table;
-      table.head = RanksHead(answer);
+      PutSentences(said, table);
       const unsigned width = streams.out.TerminalWidth();
       for (std::string& line : RanksStrip(answer, width == 0 ? 80 : width)) {
         table.head.push_back(std::move(line));
       }
-      table.foot = RanksFoot(answer);
       table.verdict_ink = answer.first_oom ? Ink::kGrew : Ink::kNone;
       all_ ? TabulateRanks(answer, output_.limit(), table) : TabulateClasses(answer, table);
       return table;
     };
-    MEMTOOL_TRY(all_ || !output_.is_table()
-                    ? output_.Print(MakeView(answer), tabulate, streams)
-                    : output_.PrintWhole(MakeView(answer), tabulate, streams));
+    const AnswerView view = WithSentences(MakeView(answer), said);
+    MEMTOOL_TRY(all_ || !output_.is_table() ? output_.Print(view, tabulate, streams)
+                                            : output_.PrintWhole(view, tabulate, streams));
     const bool damaged = std::any_of(answer.ranks.begin(), answer.ranks.end(),
                                      [](const RankFacts& rank) { return !rank.read; });
     return damaged && input_.strict() ? ExitCode::kDamage : ExitCode::kOk;

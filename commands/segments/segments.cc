@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/program_options/value_semantic.hpp>
 #include <cmath>
 #include <map>
 #include <span>
@@ -53,8 +54,11 @@ std::string HolderText(const SegmentHolder& holder, bool whole = false) {
 }
 
 // The answer's own fields, with the holder's name in words.
-std::vector<Field<SegmentRow>> WordedFields() {
+std::vector<Field<SegmentRow>> WordedFields(bool blocks) {
   std::vector<Field<SegmentRow>> fields(kSegmentFields.begin(), kSegmentFields.end());
+  if (!blocks) {
+    std::erase_if(fields, [](const Field<SegmentRow>& field) { return field.key == "block_list"; });
+  }
   for (Field<SegmentRow>& field : fields) {
     if (field.key == "holder") {
       field.get = [](const SegmentRow& row) { return Value(HolderText(row.holder, true)); };
@@ -81,7 +85,18 @@ class SegmentsCommand final : public RowsCommand {
  private:
   [[nodiscard]] bool TakesConf() const override { return true; }
 
+  void DeclareMore(po::options_description& options) override {
+    po::options_description group("Segments");
+    group.add_options()("blocks", po::bool_switch(&blocks_),
+                        "with --format json: the blocks of each segment, by address");
+    options.add(group);
+  }
+
   Result<void> ResolveMore() override {
+    if (blocks_ && !output().nests()) {
+      return Fail(ErrorCode::kUsage, "--blocks: only JSON holds the blocks of a segment",
+                  "--format json or --format jsonl");
+    }
     switch (view().by().kind) {
       case By::Kind::kFrame:
       case By::Kind::kStack:
@@ -104,7 +119,7 @@ class SegmentsCommand final : public RowsCommand {
   }
 
   Result<void> Answer(InputReader& input_reader, const std::vector<std::string>& names) override {
-    SegmentsMaker maker({.by = view().by(), .slices = width_});
+    SegmentsMaker maker({.by = view().by(), .slices = width_, .blocks = blocks_});
     MEMTOOL_TRY(
         input_reader.ForEach(names, view(), [&maker](const Selection& selection) -> Result<void> {
           if (!CanAnswer(selection.source(), "segments")) {
@@ -124,7 +139,8 @@ class SegmentsCommand final : public RowsCommand {
 
   Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     return output().Print(
-        ViewRows<SegmentRow>(answer_.head, MakeFigures(answer_), answer_.rows, WordedFields()),
+        ViewRows<SegmentRow>(answer_.head, MakeFigures(answer_), answer_.rows,
+                             WordedFields(blocks_)),
         [&] { return Table(input_reader); }, streams);
   }
 
@@ -270,6 +286,7 @@ class SegmentsCommand final : public RowsCommand {
     return foot;
   }
 
+  bool blocks_ = false;
   std::size_t width_ = kPictureOffTerminal;
   SegmentsAnswer answer_;
 };

@@ -11,14 +11,13 @@
 #include <utility>
 
 #include "inputs/xla_dump.h"
-#include "memtool/profile/advise/recorded.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
-#include "memtool/profile/whatif/recorded.h"
 #include "next/next.h"
+#include "session/modelled.h"
 #include "session/programs.h"
 #include "session/recording_cache.h"
 #include "session/start_work.h"
@@ -110,47 +109,6 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
   return reading;
 }
 
-// The recording under other settings of its allocator.
-Result<Shared> Under(const whatif::AllocatorSettings& conf, const Shared& recording) {
-  const std::string display = recording->metadata.format_display;
-  if (!recording->history) {
-    return Fail(
-        ErrorCode::kUnsupported,
-        fmt::format("--conf: {} does not record what was requested and when", WithArticle(display)),
-        "PyTorch snapshots with a history do: see memtool help recording");
-  }
-  const HistoryIndex index(recording);
-  auto made = whatif::RecordedUnder(index, conf);
-  if (!made) {
-    made.error().message = "--conf: " + made.error().message;
-    return Fail(std::move(made.error()));
-  }
-  const std::string text = whatif::ConfText(conf);
-  made->metadata.format_display = fmt::format("{}, segments modelled under {}", display,
-                                              text.empty() ? "PyTorch's defaults" : text);
-  return std::make_shared<const Recording>(*std::move(made));
-}
-
-// The recording of the program changed.
-Result<Shared> Changed(const advise::Edits& edits, const Shared& recording) {
-  const std::string display = recording->metadata.format_display;
-  if (!recording->history) {
-    return Fail(ErrorCode::kUnsupported,
-                fmt::format("--change: {} does not record what was requested and when",
-                            WithArticle(display)),
-                "PyTorch snapshots with a history do: see memtool help recording");
-  }
-  const HistoryIndex index(recording);
-  auto made = advise::RecordedChanged(index, edits);
-  if (!made) {
-    made.error().message = "--change: " + made.error().message;
-    return Fail(std::move(made.error()));
-  }
-  made->metadata.format_display =
-      fmt::format("{}, of the program changed by {}", display, advise::ToText(edits));
-  return std::make_shared<const Recording>(*std::move(made));
-}
-
 // As it is in the file; kept for later command lines, where there may be any.
 Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
   if (reading.cache != nullptr) {
@@ -172,11 +130,8 @@ Result<Shared> Finished(Reading& reading, ReadBefore& before, RecordingCache* ca
     return before.Take(reading.name);
   }
   Result<Shared> shared = ReadFrom(reading, cache);
-  if (shared && inputs.change()) {
-    shared = Changed(*inputs.change(), *shared);
-  }
-  if (shared && inputs.conf()) {
-    shared = Under(*inputs.conf(), *shared);
+  if (shared) {
+    shared = Modelled(inputs, *std::move(shared));
   }
   if (!shared && shared.error().input.empty()) {
     shared.error().input = reading.name;
@@ -270,6 +225,11 @@ std::shared_ptr<const HistoryIndex> InputReader::IndexOf(const Shared& recording
   }
   return streams_.cache == nullptr ? std::make_shared<const HistoryIndex>(recording)
                                    : streams_.cache->IndexOf(recording);
+}
+
+std::shared_ptr<const StepPlaces> InputReader::PlacesOf(const HistoryIndex& index) const {
+  return streams_.cache == nullptr ? std::make_shared<const StepPlaces>(index)
+                                   : streams_.cache->PlacesOf(index);
 }
 
 Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,

@@ -14,6 +14,7 @@
 #include "memtool/profile/model/clamped_sums.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/select/selection.h"
+#include "memtool/profile/steps/step_places.h"
 #include "options/input_options.h"
 #include "options/view_options.h"
 #include "session/join_inputs.h"
@@ -60,6 +61,8 @@ class InputReader {
   // The replayed history of a recording that has one.
   [[nodiscard]] std::shared_ptr<const HistoryIndex> IndexOf(
       const std::shared_ptr<const Recording>& recording) const;
+  // Where in a run its allocations are made.
+  [[nodiscard]] std::shared_ptr<const StepPlaces> PlacesOf(const HistoryIndex& index) const;
   // An input that cannot be read: with --keep-going it is named on stderr and left out.
   [[nodiscard]] bool LeavesOut(const Error& error);
   // An entry in headers and JSON for an input that is not a recording.

@@ -32,15 +32,28 @@ void RecordingCache::Keep(const std::string& key, std::shared_ptr<const Recordin
 
 std::shared_ptr<const HistoryIndex> RecordingCache::IndexOf(
     const std::shared_ptr<const Recording>& recording) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry.second.recording == recording;
-  });
-  if (found == entries_.end()) {
+  CacheEntry* found = EntryOf(*recording);
+  if (found == nullptr) {
     return std::make_shared<const HistoryIndex>(recording);
   }
-  auto& index = found->second.index;
-  index = index ? index : std::make_shared<const HistoryIndex>(recording);
-  return index;
+  found->index = found->index ? found->index : std::make_shared<const HistoryIndex>(recording);
+  return found->index;
+}
+
+std::shared_ptr<const StepPlaces> RecordingCache::PlacesOf(const HistoryIndex& index) {
+  CacheEntry* found = EntryOf(index.recording());
+  if (found == nullptr) {
+    return std::make_shared<const StepPlaces>(index);
+  }
+  found->places = found->places ? found->places : std::make_shared<const StepPlaces>(index);
+  return found->places;
+}
+
+RecordingCache::CacheEntry* RecordingCache::EntryOf(const Recording& recording) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry.second.recording.get() == &recording;
+  });
+  return found == entries_.end() ? nullptr : &found->second;
 }
 
 }  // namespace memtool::commands

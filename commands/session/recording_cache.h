@@ -9,6 +9,7 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/steps/step_places.h"
 
 namespace memtool::commands {
 
@@ -23,6 +24,8 @@ class RecordingCache {
             std::shared_ptr<const HistoryIndex> index = nullptr);
   // Of a recording with a history; replayed once where the recording is kept.
   std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
+  // Where in a run the allocations of a history are made; found once where its recording is kept.
+  std::shared_ptr<const StepPlaces> PlacesOf(const HistoryIndex& index);
   // Drops all entries; recordings still in use stay alive.
   void Forget() { entries_.clear(); }
 
@@ -30,7 +33,10 @@ class RecordingCache {
   struct CacheEntry {
     std::shared_ptr<const Recording> recording;
     std::shared_ptr<const HistoryIndex> index;
+    std::shared_ptr<const StepPlaces> places{};
   };
+  // Of a recording that is kept; null.
+  CacheEntry* EntryOf(const Recording& recording);
   std::map<std::string, CacheEntry> entries_;
 };
 

@@ -15,6 +15,7 @@
 #include "memtool/profile/model/answerable.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
+#include "output/sentences.h"
 #include "output/tabulate.h"
 #include "rows/alike.h"
 #include "rows/rows.h"
@@ -85,7 +86,8 @@ class StepsCommand final : public Command {
     answer.head = std::move(head);
     input_reader.Finish();
     MEMTOOL_TRY(output_.Print(
-        MakeView(answer), [&] { return Table(input_reader, answer); }, streams));
+        WithSentences(MakeView(answer), Said(input_reader, answer)),
+        [&] { return Table(input_reader, answer); }, streams));
     return input_reader.exit_code();
   }
 
@@ -117,19 +119,29 @@ class StepsCommand final : public Command {
                  .say = &AlikeSteps},
                 table);
     }
-    for (const SteppedTrace& trace : answer.traces) {
-      table.head.push_back(Of(answer, trace) + Verdict(trace));
-    }
-    const auto& lines = input_reader.moment_lines();
-    table.head.insert(table.head.end(), lines.begin(), lines.end());
-    if (table.head.empty()) {
-      table.head.emplace_back("no steps: nothing is allocated in this history");
-    }
+    PutSentences(Said(input_reader, answer), table);
     table.head.push_back(InputsText(input_reader, true));
     for (const SteppedTrace& trace : answer.traces) {
-      AddNotes(answer, trace, table);
+      const std::string of = Of(answer, trace);
+      AddLoops(answer, trace, of, table.foot);
+      AddKeepers(trace, of, table.foot);
     }
     return table;
+  }
+
+  // Without loops and what is kept, which data has as rows.
+  static Sentences Said(const InputReader& input_reader, const StepsAnswer& answer) {
+    Sentences said;
+    for (const SteppedTrace& trace : answer.traces) {
+      said.verdict.push_back(Of(answer, trace) + Verdict(trace));
+      AddNotes(answer, trace, said.notes);
+    }
+    const auto& lines = input_reader.moment_lines();
+    said.verdict.insert(said.verdict.end(), lines.begin(), lines.end());
+    if (said.verdict.empty()) {
+      said.verdict.emplace_back("no steps: nothing is allocated in this history");
+    }
+    return said;
   }
 
   // "3 to 28".
@@ -159,7 +171,8 @@ class StepsCommand final : public Command {
     return layers.empty() ? text : text + " · " + layers;
   }
 
-  void AddNotes(const StepsAnswer& answer, const SteppedTrace& trace, TextTable& table) const {
+  static void AddNotes(const StepsAnswer& answer, const SteppedTrace& trace,
+                       std::vector<std::string>& notes) {
     const std::string of = Of(answer, trace);
     const bool phases = trace.runs.size() > 1 || trace.runs[0].phase != StepPhase::kOther;
     if (phases && trace.runs.size() <= kMaxRunsShown) {
@@ -168,16 +181,14 @@ class StepsCommand final : public Command {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ToName(run.phase),
                             FormatCount(static_cast<std::int64_t>(run.count)));
       }
-      table.foot.push_back(fmt::format("{}allocations by phase: {}", of, text));
+      notes.push_back(fmt::format("{}allocations by phase: {}", of, text));
     }
-    AddLoops(answer, trace, of, table.foot);
-    AddKeepers(trace, of, table.foot);
     const bool cut = std::any_of(
         answer.rows.begin() + static_cast<std::ptrdiff_t>(trace.first_row),
         answer.rows.begin() + static_cast<std::ptrdiff_t>(trace.first_row + trace.steps),
         [](const StepsRow& row) { return !row.complete; });
     if (cut) {
-      table.foot.push_back(of + "* cut off: the history begins or ends within this step");
+      notes.push_back(of + "* cut off: the history begins or ends within this step");
     }
   }
 

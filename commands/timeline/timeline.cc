@@ -8,6 +8,7 @@
 
 #include "base/command.h"
 #include "events/events_words.h"
+#include "memtool/profile/base/paths.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/answerable.h"
 #include "options/frames_option.h"
@@ -197,6 +198,16 @@ class TimelineCommand final : public Command {
     return text.Append(TextPlot(chart, style)).Append(Loops(answer, style.width));
   }
 
+  // ", kept for the backward by forward (model.py:67)"
+  static std::string KeptBy(const TimelineOfTrace& one) {
+    if (one.keepers.empty()) {
+      return {};
+    }
+    const ForwardKeeper& keeper = one.keepers.front();
+    return fmt::format(", kept for the backward by {} ({}:{})", keeper.function,
+                       BaseName(keeper.file), keeper.line);
+  }
+
   // "24 layers × 713.78 MiB · 1 step by marks (Optimizer.step)", per device that has any.
   [[nodiscard]] VisibleText Loops(const TimelineAnswer& answer, std::size_t width) const {
     VisibleText text;
@@ -206,8 +217,9 @@ class TimelineCommand final : public Command {
         const std::string of =
             answer.traces.size() == 1 ? "" : fmt::format("device {}: ", one.device);
         const std::string steps = StepsText(one.steps, one.steps_from, one.step_mark);
-        for (const std::string& line :
-             WrapText(fmt::format("{}{} · {} (memtool steps)", of, steps, layers), width)) {
+        const std::string said =
+            fmt::format("{}{} · {}{} (memtool steps)", of, steps, layers, KeptBy(one));
+        for (const std::string& line : WrapText(said, width)) {
           text.Append(line).EndLine();
         }
       }

@@ -13,6 +13,7 @@
 #include "options/input_options.h"
 #include "options/output_options.h"
 #include "options/size_option.h"
+#include "output/sentences.h"
 #include "output/tabulate.h"
 #include "session/input_reader.h"
 #include "whatif/advise_words.h"
@@ -45,8 +46,8 @@ class AdviseCommand final : public Command {
     add("headroom", po::value(&headroom_)->value_name("PERCENT"),
         "what is to stay free of it (default 3%)");
     add("cost", po::value(&costs_)->value_name("KIND=NUMBER"),
-        "how much a kind of change is disliked: settings 1, foreach 2, chunk-loss 3, checkpoint 4, "
-        "accumulate 6, zero1 7, batch 8, optimizer 9; may be given several times");
+        ("how much a kind of change is disliked: " + CostsText() + "; may be given several times")
+            .c_str());
     add("device", po::value(&query_.device)->value_name("DEVICE"),
         "only this device: its number, or its whole name");
     options.add(group);
@@ -79,7 +80,7 @@ class AdviseCommand final : public Command {
                             answer_.head.sample_type = "reserved";
                             answer_.head.unit = "bytes";
                             return output_.Print(
-                                MakeView(answer_), [&] { return Table(); }, streams);
+                                WithWords(MakeView(answer_)), [&] { return Table(); }, streams);
                           });
   }
 
@@ -110,11 +111,12 @@ class AdviseCommand final : public Command {
                             ? std::nullopt
                             : ParseNumber<double>(std::string_view(text).substr(equals + 1));
       const std::string name = text.substr(0, equals);
-      if (!cost || !IsAdviseKind(name)) {
+      const auto known = AdviseCosts();
+      const bool is_kind = std::any_of(known.begin(), known.end(),
+                                       [&name](const auto& one) { return one.first == name; });
+      if (!cost || !is_kind) {
         return Fail(ErrorCode::kUsage,
-                    fmt::format("--cost {}: a kind of change and a number", text),
-                    "settings, foreach, chunk-loss, checkpoint, accumulate, zero1, batch, "
-                    "optimizer");
+                    fmt::format("--cost {}: a kind of change and a number", text), CostsText());
       }
       query_.costs.emplace_back(name, *cost);
     }
@@ -125,8 +127,9 @@ class AdviseCommand final : public Command {
     TextTable table;
     TableColumns<AdviseRow> columns(kAdviseFields, true);
     columns["reserved_high"].get = [](const AdviseRow& row) -> Cell {
-      return ReservedText(row.reserved_low, row.reserved_high, row.error);
+      return ReservedText(row.reserved_low, row.reserved_high);
     };
+    columns["evidence"].get = [](const AdviseRow& row) -> Cell { return EvidenceText(row); };
     columns["fits"].get = [](const AdviseRow& row) -> Cell {
       return row.fits ? Cell(*row.fits ? "yes" : "no") : Cell("");
     };
@@ -143,18 +146,33 @@ class AdviseCommand final : public Command {
                                [](const AdviseRow& row) { return row.fits.has_value(); }),
                    "fits");
     Tabulate(answer_.rows, columns.all(), output_.limit(), 1, table);
+    PutSentences(Said(), table);
+    return table;
+  }
+
+  // Data of the library, and what the table says in words.
+  [[nodiscard]] AnswerView WithWords(AnswerView view) const {
+    Value::List costs;
+    for (const AdviseRow& row : answer_.rows) {
+      costs.emplace_back(CostText(row));
+    }
+    view.figures.emplace_back("costs", std::move(costs));
+    return WithSentences(std::move(view), Said());
+  }
+
+  [[nodiscard]] Sentences Said() const {
+    Sentences said{.verdict = {}, .notes = MakeNotes(answer_)};
     const bool several = answer_.devices.size() > 1;
     for (const AdviseDevice& device : answer_.devices) {
       const std::string name = several ? fmt::format("device {}: ", device.device) : std::string();
       for (const std::string& line : AnswerLines(answer_, device)) {
-        table.head.push_back(name + line);
+        said.verdict.push_back(name + line);
       }
     }
     if (!card_note_.empty()) {
-      table.head.push_back(card_note_);
+      said.verdict.push_back(card_note_);
     }
-    table.foot = MakeNotes(answer_);
-    return table;
+    return said;
   }
 
   InputOptions input_;

@@ -68,17 +68,21 @@ std::string Budget(const ContextFit& answer) {
 
 }  // namespace
 
-TextTable ContextTable(const ContextFit& answer, const std::string& card_note) {
+Sentences ContextSentences(const ContextFit& answer, const std::string& card_note) {
+  Sentences said{.verdict = {Verdict(answer), Rule(answer), Budget(answer)},
+                 .notes = {"from one log: compute buffers may grow with the context too, and a "
+                           "model has a longest context of its own"}};
+  if (answer.budget_kind == ContextBudget::kLimit) {
+    said.verdict.push_back(card_note);
+  }
+  return said;
+}
+
+TextTable ContextTable(const ContextFit& answer, Sentences said) {
   TableColumns<ContextRow> columns(kContextFields, true, {"tokens", "sequences", "kv_bytes"});
   TextTable table;
   Tabulate(answer.rows, columns.all(), 0, 2, table);
-  table.head = {Verdict(answer), Rule(answer), Budget(answer)};
-  if (answer.budget_kind == ContextBudget::kLimit) {
-    table.head.push_back(card_note);
-  }
-  table.foot.emplace_back(
-      "from one log: compute buffers may grow with the context too, and a model has a longest "
-      "context of its own");
+  PutSentences(std::move(said), table);
   return table;
 }
 

@@ -21,6 +21,7 @@
 #include "memtool/profile/model/answerable.h"
 #include "memtool/profile/model/extent.h"
 #include "options/size_option.h"
+#include "output/sentences.h"
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
@@ -241,15 +242,18 @@ class FitCommand final : public RowsCommand {
 
   Result<void> Print(const InputReader& input_reader, Streams& streams) override {
     if (context_) {
+      const Sentences said = ContextSentences(*context_, names_.card_note);
       return output().Print(
-          MakeView(*context_), [&] { return ContextTable(*context_, names_.card_note); }, streams);
+          WithSentences(MakeView(*context_), said), [&] { return ContextTable(*context_, said); },
+          streams);
     }
     const auto& notes = input_reader.notes();
     for (std::size_t i = 0; i < query_.x.size(); ++i) {
       names_.files.emplace_back(BaseName(notes[i].path));
     }
     return output().Print(
-        MakeView(answer_), [&] { return FitTable(answer_, names_, output().limit()); }, streams);
+        WithSentences(MakeView(answer_), FitSentences(answer_, names_)),
+        [&] { return FitTable(answer_, names_, output().limit()); }, streams);
   }
 
   ExitCode AfterPrint(Streams& streams) override {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/sizes.h"
@@ -50,29 +52,39 @@ class FitWords {
     TextTable table;
     Tabulate(answer_.rows, Columns().all(), 0, 2, table);
     table.blocks = {0};  // predictions are few: -n is for the rows below them
-    table.head = {Verdict(), RecordingsText(), GateText()};
+    Sentences said = Said();
+    table.head = std::move(said.verdict);
+    if (answer_.gate.accepted()) {
+      AddLaws(limit, table.foot);
+    }
+    std::move(said.notes.begin(), said.notes.end(), std::back_inserter(table.foot));
+    return table;
+  }
+
+  // Without the laws, which data has as rows.
+  [[nodiscard]] Sentences Said() const {
+    Sentences said{.verdict = {Verdict(), RecordingsText(), GateText()}, .notes = {}};
     if (!names_.card_note.empty()) {
-      table.head.push_back(names_.card_note);
+      said.verdict.push_back(names_.card_note);
     }
     if (!answer_.gate.accepted()) {
-      return table;
+      return said;
     }
     if (!answer_.scratch.empty()) {
-      table.head.push_back(ScratchText());
+      said.verdict.push_back(ScratchText());
     }
-    AddLaws(limit, table.foot);
-    AddRange(table.foot);
-    table.foot.emplace_back(
+    AddRange(said.notes);
+    said.notes.emplace_back(
         "predicted from the same code: another size may take other kernels or other branches, "
         "which no recording of these shows");
     if (answer_.began_late) {
-      table.foot.emplace_back(
+      said.notes.emplace_back(
           "what was there before the recording is laid out anew: RESERVED PEAK is an estimate");
     }
     if (names_.x.size() < 3) {
-      table.foot.emplace_back("a third recording would test the prediction");
+      said.notes.emplace_back("a third recording would test the prediction");
     }
-    return table;
+    return said;
   }
 
  private:
@@ -264,6 +276,10 @@ class FitWords {
 
 std::string FitRefusal(const FitAnswer& answer, const FitNames& names) {
   return FitWords(answer, names).RefusalText();
+}
+
+Sentences FitSentences(const FitAnswer& answer, const FitNames& names) {
+  return FitWords(answer, names).Said();
 }
 
 TextTable FitTable(const FitAnswer& answer, const FitNames& names, std::size_t limit) {

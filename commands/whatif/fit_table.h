@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/fit.h"
+#include "output/sentences.h"
 #include "output/text_table.h"
 
 namespace memtool::commands {
@@ -20,6 +21,7 @@ struct FitNames {
 
 // Why there is no prediction.
 std::string FitRefusal(const FitAnswer& answer, const FitNames& names);
+Sentences FitSentences(const FitAnswer& answer, const FitNames& names);
 // `limit`: rows of what grows, 0 = all.
 TextTable FitTable(const FitAnswer& answer, const FitNames& names, std::size_t limit);
 

@@ -13,6 +13,7 @@
 #include "memtool/profile/select/view.h"
 #include "options/input_options.h"
 #include "options/output_options.h"
+#include "output/sentences.h"
 #include "output/tabulate.h"
 #include "session/input_reader.h"
 #include "whatif/card_option.h"
@@ -82,8 +83,10 @@ class WhatifCommand final : public Command {
                           [&](InputReader& input_reader,
                               const std::shared_ptr<const Recording>& recording) -> Result<void> {
                             MEMTOOL_TRY(DriverRequest(input_reader, recording));
+                            const Sentences said = Said();
                             return output_.Print(
-                                MakeView(answer_), [&] { return Table(); }, streams);
+                                WithSentences(MakeView(answer_), said), [&] { return Table(said); },
+                                streams);
                           });
   }
 
@@ -156,25 +159,30 @@ class WhatifCommand final : public Command {
     return {};
   }
 
-  [[nodiscard]] TextTable Table() const {
+  [[nodiscard]] TextTable Table(const Sentences& said) const {
     TextTable table;
     Tabulate(answer_.rows, Columns().all(), output_.limit(), 1, table);
+    PutSentences(said, table);
+    return table;
+  }
+
+  [[nodiscard]] Sentences Said() const {
+    Sentences said{.verdict = {}, .notes = MakeNotes(answer_)};
     const bool several = answer_.devices.size() > 1;
     for (const WhatifDevice& device : answer_.devices) {
       const std::string name = several ? fmt::format("device {}: ", device.device) : std::string();
-      table.head.push_back(name + AnswerText(answer_, device));
+      said.verdict.push_back(name + AnswerText(answer_, device));
       if (device.fidelity.obstacle == whatif::Obstacle::kNone) {
-        table.head.push_back(name + FidelityText(device));
+        said.verdict.push_back(name + FidelityText(device));
       }
       if (std::string limit = LimitText(answer_, device); !limit.empty()) {
-        table.head.push_back(name + limit);
+        said.verdict.push_back(name + limit);
       }
     }
     if (!card_note_.empty()) {
-      table.head.push_back(card_note_);
+      said.verdict.push_back(card_note_);
     }
-    table.foot = MakeNotes(answer_);
-    return table;
+    return said;
   }
 
   [[nodiscard]] TableColumns<WhatifRow> Columns() const {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "memtool/profile/base/sizes.h"
+#include "memtool/profile/model/vendor.h"
 #include "words/words.h"
 
 namespace memtool::commands {
@@ -19,33 +20,6 @@ using whatif::Obstacle;
 
 std::string TrialCount(std::uint64_t count) {
   return FormatCount(static_cast<std::int64_t>(count));
-}
-
-std::string ObstacleText(const WhatifDevice& device) {
-  switch (device.fidelity.obstacle) {
-    case Obstacle::kNotPyTorch:
-      return "cannot be replayed: its events are not those of PyTorch's caching allocator";
-    case Obstacle::kHostMemory:
-      return "cannot be replayed: pinned host memory has another allocator";
-    case Obstacle::kNoEvents:
-      return "cannot be replayed: there is a state, but no event that led to it (call "
-             "_record_memory_history() first)";
-    case Obstacle::kNoState:
-      return "cannot be replayed: there are events, but no state at their end";
-    case Obstacle::kOtherAllocator:
-      return "cannot be replayed: it was recorded with another allocator than PyTorch's own "
-             "(backend:cudaMallocAsync)";
-    case Obstacle::kTooLarge:
-      return "cannot be replayed: it has sizes that no device has";
-    case Obstacle::kOutside:
-      return fmt::format(
-          "cannot be replayed: {} of {} allocations lie in no segment that the file tells of "
-          "(events are missing, or the addresses are invented)",
-          TrialCount(device.fidelity.outside), TrialCount(device.fidelity.placements));
-    case Obstacle::kNone:
-      break;
-  }
-  return {};
 }
 
 std::string DifferenceText(const Difference& d) {
@@ -143,6 +117,35 @@ bool NoticeablyLess(std::int64_t less, std::int64_t than) {
 
 }  // namespace
 
+std::string ObstacleText(const Fidelity& fidelity) {
+  switch (fidelity.obstacle) {
+    case Obstacle::kNotPyTorch:
+      return "cannot be replayed: its events are not those of PyTorch's caching allocator, the "
+             "only one "
+             "that is modelled";
+    case Obstacle::kHostMemory:
+      return "cannot be replayed: pinned host memory has another allocator";
+    case Obstacle::kNoEvents:
+      return "cannot be replayed: there is a state, but no event that led to it (call "
+             "_record_memory_history() first)";
+    case Obstacle::kNoState:
+      return "cannot be replayed: there are events, but no state at their end";
+    case Obstacle::kOtherAllocator:
+      return "cannot be replayed: it was recorded with another allocator than PyTorch's own "
+             "(backend:cudaMallocAsync)";
+    case Obstacle::kTooLarge:
+      return "cannot be replayed: it has sizes that no device has";
+    case Obstacle::kOutside:
+      return fmt::format(
+          "cannot be replayed: {} of {} allocations lie in no segment that the file tells of "
+          "(events are missing, or the addresses are invented)",
+          TrialCount(fidelity.outside), TrialCount(fidelity.placements));
+    case Obstacle::kNone:
+      break;
+  }
+  return {};
+}
+
 std::string SettingText(const WhatifRow& row) {
   if (row.own) {
     return row.setting.empty() ? "today's settings (the defaults)"
@@ -172,18 +175,23 @@ std::string OomText(const WhatifRow& row) {
   return row.oom_unsure ? "maybe, " + at : at;
 }
 
+// What was tried.
+std::string_view What(const WhatifAnswer& answer) {
+  return answer.changed ? "change" : "setting";
+}
+
 std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device) {
   const WhatifRow* best = BestRow(answer, device);
   const WhatifRow* own = OwnRow(answer, device);
   if (best == nullptr || own == nullptr) {
     return "nothing can be said about other settings: " +
            (device.fidelity.obstacle != Obstacle::kNone
-                ? "the recording " + ObstacleText(device)
+                ? "the recording " + ObstacleText(device.fidelity)
                 : std::string("the model is too far from the recording"));
   }
   if (best->fits && own->fits) {
     return best->own || !NoticeablyLess(*best->fits, *own->fits)
-               ? fmt::format("no setting saves memory: all need about {} or more",
+               ? fmt::format("no {} saves memory: all need about {} or more", What(answer),
                              FormatSize(*own->fits))
                : fmt::format("{} fits in {}; {} need {}", SettingText(*best),
                              FormatSize(*best->fits), SettingText(*own), FormatSize(*own->fits));
@@ -192,7 +200,8 @@ std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device) {
     return LimitedAnswer(*best, *own, *device.used_limit);
   }
   return best->own || !NoticeablyLess(best->reserved_peak, own->reserved_peak)
-             ? fmt::format("no setting saves memory: all need about {} or more", NeedText(*own))
+             ? fmt::format("no {} saves memory: all need about {} or more", What(answer),
+                           NeedText(*own))
              : fmt::format("{} fits in {}; {} need {}", SettingText(*best), NeedText(*best),
                            SettingText(*own), NeedText(*own));
 }
@@ -200,7 +209,7 @@ std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device) {
 std::string FidelityText(const WhatifDevice& device) {
   const Fidelity& f = device.fidelity;
   if (f.obstacle != Obstacle::kNone) {
-    return "the recording " + ObstacleText(device);
+    return "the recording " + ObstacleText(device.fidelity);
   }
   const std::string figures = fmt::format(
       "{} of {} placements, {} of {} segments, {} of {} releases", TrialCount(f.placements_equal),
@@ -259,6 +268,16 @@ std::vector<std::string> MakeNotes(const WhatifAnswer& answer) {
   const auto any = [&answer](auto test) {
     return std::any_of(answer.rows.begin(), answer.rows.end(), test);
   };
+  const auto rules = VendorOf(answer.platform).other_rules;
+  const bool replayed =
+      std::any_of(answer.devices.begin(), answer.devices.end(), [](const WhatifDevice& device) {
+        return device.fidelity.obstacle == whatif::Obstacle::kNone;
+      });
+  if (replayed && !rules.empty()) {
+    notes.push_back(fmt::format(
+        "the model is of CUDA's allocator (here its settings are {}); that of {} differs: {}",
+        SettingsVariable(answer.platform), answer.platform, fmt::join(rules, "; ")));
+  }
   if (answer.rows.empty()) {
     return notes;
   }
@@ -271,7 +290,11 @@ std::vector<std::string> MakeNotes(const WhatifAnswer& answer) {
         "the recording began late: LOW to RESERVED is with earlier blocks repacked, or left in "
         "place; it covers the recording only");
   }
-  if (any([](const WhatifRow& row) { return !row.own && !row.setting.empty(); })) {
+  if (any([](const WhatifRow& row) { return row.edited; })) {
+    notes.emplace_back(
+        "changes are edits of the recorded requests: memtool-advise(1) says how sure they are");
+  }
+  if (any([](const WhatifRow& row) { return !row.own && !row.edited && !row.setting.empty(); })) {
     notes.emplace_back(
         "other settings are modelled after PyTorch's source; this recording does not validate "
         "them");

@@ -15,6 +15,8 @@ std::string NeedText(const WhatifRow& row);
 // "no", "at event 421", "maybe, at event 421"; empty without a limit.
 std::string OomText(const WhatifRow& row);
 
+// "cannot be replayed: …"; empty where nothing stands in the way.
+std::string ObstacleText(const whatif::Fidelity& fidelity);
 // The sentence on top: what the best setting of a device needs, and today's.
 std::string AnswerText(const WhatifAnswer& answer, const WhatifDevice& device);
 // How true the model is to the recording.

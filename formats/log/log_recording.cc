@@ -70,8 +70,8 @@ std::string NameOf(const Place& place) {
 
 class Maker {
  public:
-  Maker(const Statements& statements, std::span<const LogFailure> failures)
-      : statements_(statements), failures_(failures) {}
+  Maker(const Statements& statements, std::span<const LogFailure> failures, const LogForm& form)
+      : statements_(statements), failures_(failures), form_(form) {}
 
   Result<Recording> Make() {
     builder_.Intern({});
@@ -116,7 +116,8 @@ class Maker {
       ++left_out_;
       return nullptr;
     }
-    return &places_.try_emplace(place, builder_, statements_.strings).first->second;
+    return &places_.try_emplace(place, builder_, statements_.strings, form_.rows_by_stage)
+                .first->second;
   }
 
   // What was taken from the driver comes before what it is for.
@@ -185,13 +186,14 @@ class Maker {
     }
     Metadata& metadata = builder_.metadata();
     metadata.format = "log";
-    metadata.format_display = fmt::format("log of {}", fmt::join(producers, ", "));
+    metadata.format_display = fmt::format("{} of {}", form_.display, fmt::join(producers, ", "));
     metadata.origin = {.framework = Framework::kUnknown, .kind = RecordingKind::kLog};
     metadata.frames_are_scopes = true;
-    builder_.AddBlindSpot("single allocations", "a log gives sums");
-    builder_.AddBlindSpot("the code that allocated", "a log names purposes and stages");
+    builder_.AddBlindSpot("single allocations", fmt::format("{} gives sums", form_.noun));
+    builder_.AddBlindSpot("the code that allocated",
+                          fmt::format("{} names purposes and stages", form_.noun));
     builder_.AddDiagnostic(Severity::kWarning, "statements_left_out",
-                           "amounts beyond the most that are kept of a log",
+                           fmt::format("amounts beyond the most that are kept of {}", form_.noun),
                            statements_.found - statements_.list.size());
     builder_.AddDiagnostic(Severity::kWarning, "places_left_out",
                            "amounts of processes beyond the most that are kept", left_out_);
@@ -258,6 +260,7 @@ class Maker {
 
   const Statements& statements_;
   std::span<const LogFailure> failures_;
+  LogForm form_;
   RecordingBuilder builder_;
   std::map<Place, PlaceEvents> places_;
   std::uint64_t left_out_ = 0;
@@ -265,8 +268,9 @@ class Maker {
 
 }  // namespace
 
-Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures) {
-  return Maker(statements, failures).Make();
+Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures,
+                              const LogForm& form) {
+  return Maker(statements, failures, form).Make();
 }
 
 }  // namespace memtool::formats::log

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "log/statement_scan.h"
 #include "memtool/profile/base/result.h"
@@ -33,7 +34,16 @@ struct LogFailure {
   std::optional<std::int64_t> free;  // by the driver
 };
 
+// What was read, in words.
+struct LogForm {
+  std::string_view display = "log";  // "log of vLLM"
+  std::string_view noun = "a log";
+  // A level's rows are the stages at which it rose; else it is one row, and they are labels.
+  bool rows_by_stage = true;
+};
+
 // `failures`: by line. Errors: those of RecordingBuilder::Finish.
-Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures);
+Result<Recording> ToRecording(const Statements& statements, std::span<const LogFailure> failures,
+                              const LogForm& form = {});
 
 }  // namespace memtool::formats::log

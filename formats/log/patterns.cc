@@ -55,8 +55,9 @@ void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
 
 // False: a pattern has no such field.
 bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
-  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 7> kFlags = {
+  static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 8> kFlags = {
       {{"adds", &Pattern::adds},
+       {"alone", &Pattern::alone},
        {"after_retry", &Pattern::after_retry},
        {"cut", &Pattern::cut},
        {"host", &Pattern::host},
@@ -108,7 +109,7 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
     if (!ReadField(field, pattern)) {
       Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
              "pattern, versions, kind, adds, rounds, host, titled, repeats, report, after_retry, "
-             "cut, memory, wording, example, gives");
+             "alone, cut, memory, wording, example, gives");
     }
   }
   if (pattern.expression.empty()) {

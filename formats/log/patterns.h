@@ -63,6 +63,7 @@ struct Pattern {
   bool repeats = false;               // of a failure: says again what one just before it said
   bool report = false;                // alone, and once: a report to account, no log
   bool after_retry = false;           // of a failure: only where a retry came just before
+  bool alone = false;                 // of a detail: counts where no failure stands before it
   bool cut = false;                   // of a failure: the end of the message is missing
   std::optional<OomWording> wording;  // of a failure
   std::string memory;                 // that a failure is about; may be empty

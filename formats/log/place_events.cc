@@ -82,9 +82,10 @@ PlaceEvents::LiveKey PlaceEvents::KeyOf(const Statement& statement) {
   return {statement.amount, statement.device.valid() ? statement.device.value() + 1 : 0};
 }
 
-// A part is called by its title, a level by the stage at which it rose.
+// A part is called by its title, a level by the stage at which it rose, where it has rows by stage.
 StackId PlaceEvents::StackOf(const Statement& statement) {
-  const bool staged = statement.what().role != AmountRole::kPart && statement.stage.valid();
+  const bool staged =
+      rows_by_stage_ && statement.what().role != AmountRole::kPart && statement.stage.valid();
   const std::string_view name = staged ? strings_[statement.stage] : statement.what().title;
   const auto [at, added] = stacks_.try_emplace(name, StackId());
   if (added) {
@@ -178,9 +179,13 @@ void PlaceEvents::TakeLevel(const Statement& statement) {
     Free(key, statement.time);
   }
   Alloc(statement, SaturatingSubtract(statement.value, live_bytes_), stack, labels);
+  if (said_reserved_ < reserved_) {  // said on the same line, before what is live fell
+    Reserve(statement, said_reserved_);
+  }
 }
 
 void PlaceEvents::Reserve(const Statement& statement, std::int64_t bytes) {
+  said_reserved_ = bytes;
   bytes = std::max(bytes, live_bytes_);  // rounding
   const std::int64_t change = SaturatingSubtract(bytes, reserved_);
   if (change != 0) {
@@ -200,7 +205,7 @@ void PlaceEvents::EndRun(std::int64_t time) {
   if (reserved_ > 0) {
     Add({.size = reserved_, .time = time, .action = Action::kSegmentFree});
   }
-  reserved_ = 0;
+  reserved_ = said_reserved_ = 0;
   first_free_.reset();
 }
 

@@ -19,9 +19,10 @@ namespace memtool::formats::log {
 
 class PlaceEvents {
  public:
-  // Both stay with the caller; `strings` are those of the statements.
-  PlaceEvents(RecordingBuilder& builder, const StringTable& strings)
-      : builder_(builder), strings_(strings) {}
+  // Both stay with the caller; `strings` are those of the statements. `rows_by_stage`: as of
+  // LogForm.
+  PlaceEvents(RecordingBuilder& builder, const StringTable& strings, bool rows_by_stage)
+      : builder_(builder), strings_(strings), rows_by_stage_(rows_by_stage) {}
 
   // Of every statement, before the first Take: which amounts there will be.
   void Expect(const Statement& statement);
@@ -63,6 +64,7 @@ class PlaceEvents {
 
   RecordingBuilder& builder_;
   const StringTable& strings_;
+  bool rows_by_stage_;
   std::map<std::string_view, StackId> stacks_;
   std::vector<Event> events_;
   std::vector<LabelSetId> labels_;
@@ -70,6 +72,7 @@ class PlaceEvents {
   std::array<std::int64_t, 256> held_{};  // by amount
   std::int64_t live_bytes_ = 0;
   std::int64_t reserved_ = 0;
+  std::int64_t said_reserved_ = 0;  // less than that where more was live
   std::optional<std::int64_t> first_free_;
   std::optional<std::int64_t> total_;
   std::uint64_t keys_ = 0;

@@ -66,6 +66,12 @@ void StatementScan::TakeFailures(const LogLine& line) {
   TakePatterns(line, true);
 }
 
+std::pair<std::span<const Statement>, bool> StatementScan::Find(const LogLine& line) {
+  const std::size_t before = statements_.list.size();
+  const bool known = TakePatterns(line, false);
+  return {std::span<const Statement>(statements_.list).subspan(before), known};
+}
+
 // False: none of them matches.
 bool StatementScan::TakePatterns(const LogLine& line, bool failures_only) {
   taken_.clear();
@@ -244,6 +250,13 @@ void StatementScan::Add(const Statement& statement) {
   ++statements_.found;
   if (statements_.list.size() < kMaxStatements) {
     statements_.list.push_back(statement);
+  }
+}
+
+void StatementScan::Keep(std::span<const Statement> amounts) {
+  failure_ = false;
+  for (const Statement& statement : amounts) {
+    Add(statement);
   }
 }
 

@@ -36,11 +36,16 @@ class StatementScan {
   void Take(const LogLine& line);
   // Looks for failures alone.
   void TakeFailures(const LogLine& line);
+  // The amounts in a line that is no part of a table, valid until the next call, and whether any
+  // pattern matches it.
+  std::pair<std::span<const Statement>, bool> Find(const LogLine& line);
   // Those of the line that was taken last.
   [[nodiscard]] const std::vector<FoundFailure>& failures() const { return failures_; }
   // The line has words of a failure and not all of them: it may go on in the next one.
   [[nodiscard]] bool unfinished() const { return unfinished_; }
   [[nodiscard]] std::string_view Text(StringId id) const { return statements_.strings[id]; }
+  // Figures of a failure that belong to none.
+  void Keep(std::span<const Statement> amounts);
   // Whether the next line is wanted whatever is in it.
   [[nodiscard]] bool WantsNext() const { return samples_.open(); }
   Statements Finish() {

@@ -46,7 +46,7 @@ inline std::uint64_t RowsFor(const Known& /*known*/, DomainId /*id*/) {
 }
 
 constexpr std::uint64_t GetLast(Framework /*type*/) {
-  return static_cast<std::uint64_t>(Framework::kDriver);
+  return static_cast<std::uint64_t>(Framework::kRapids);
 }
 constexpr std::uint64_t GetLast(RecordingKind /*type*/) {
   return static_cast<std::uint64_t>(RecordingKind::kLog);

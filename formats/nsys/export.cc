@@ -34,10 +34,6 @@ class ExportReader {
   }
 
  private:
-  // Calls visit(scan) for each row; does nothing where there is no such table.
-  template <class Visit>
-  Result<void> ForEach(std::string_view table, std::initializer_list<std::string_view> columns,
-                       Visit visit);
   Result<void> Recognise();
   Result<void> ReadMemory();
   void AddMemory(const TableScan& row);
@@ -67,27 +63,9 @@ class ExportReader {
   KeyMap<std::string, std::uint32_t> name_index_;
 };
 
-template <class Visit>
-Result<void> ExportReader::ForEach(std::string_view table,
-                                   std::initializer_list<std::string_view> columns, Visit visit) {
-  auto scan = file_.Scan(table, columns);
-  MEMTOOL_TRY(scan);
-  if (!*scan) {
-    return {};
-  }
-  while (true) {
-    auto row = (*scan)->Next();
-    MEMTOOL_TRY(row);
-    if (!*row) {
-      return {};
-    }
-    visit(**scan);
-  }
-}
-
 Result<void> ExportReader::Recognise() {
   bool nsight = false;
-  MEMTOOL_TRY(ForEach("META_DATA_EXPORT", {"name", "value"}, [&](const TableScan& row) {
+  MEMTOOL_TRY(file_.ForEach("META_DATA_EXPORT", {"name", "value"}, [&](const TableScan& row) {
     nsight = true;
     if (row.Text(0) == "EXPORT_SCHEMA_VERSION") {
       out_.version = row.Text(1);
@@ -98,9 +76,16 @@ Result<void> ExportReader::Recognise() {
   const auto strings = file_.HasTable("StringIds");
   MEMTOOL_TRY(strings);
   if (!nsight && !*strings) {
-    return Fail(ErrorCode::kUnsupported,
-                "this is a SQLite database, but not one that Nsight Systems exported",
-                "nsys export --type sqlite writes what memtool reads");
+    const auto ascend = file_.HasTable("NPU_INFO");
+    MEMTOOL_TRY(ascend);
+    if (*ascend) {
+      return Fail(ErrorCode::kUnsupported, "this is a database of Ascend's profilers",
+                  "--input-format ascend-db reads it");
+    }
+    return Fail(
+        ErrorCode::kUnsupported,
+        "this is a SQLite database, but not one that Nsight Systems exported",
+        "nsys export --type sqlite and rocprofv3 --output-format rocpd write what memtool reads");
   }
   return {};
 }
@@ -145,7 +130,7 @@ void ExportReader::AddMemory(const TableScan& row) {
 }
 
 Result<void> ExportReader::ReadMemory() {
-  MEMTOOL_TRY(ForEach(
+  MEMTOOL_TRY(file_.ForEach(
       "CUDA_GPU_MEMORY_USAGE_EVENTS",
       {"start", "globalPid", "deviceId", "address", "bytes", "memKind", "memoryOperationType",
        "name", "correlationId", "streamId", "localMemoryPoolAddress"},
@@ -174,20 +159,20 @@ Result<void> ExportReader::ReadCalls() {
       wanted[{out_.memory[i].process, out_.memory[i].correlation}].push_back(i);
     }
   }
-  return ForEach("CUPTI_ACTIVITY_KIND_RUNTIME",
-                 {"globalTid", "correlationId", "nameId", "callchainId"},
-                 [&](const TableScan& row) {
-                   const std::int64_t thread = row.Number(0).value_or(-1);
-                   const auto rows = wanted.find({GetProcess(thread), row.Number(1).value_or(-1)});
-                   if (rows == wanted.end()) {
-                     return;
-                   }
-                   for (const std::size_t i : rows->second) {
-                     out_.memory[i].thread = thread;
-                     out_.memory[i].call_name = row.Number(2).value_or(-1);
-                     out_.memory[i].chain = row.Number(3).value_or(-1);
-                   }
-                 });
+  return file_.ForEach(
+      "CUPTI_ACTIVITY_KIND_RUNTIME", {"globalTid", "correlationId", "nameId", "callchainId"},
+      [&](const TableScan& row) {
+        const std::int64_t thread = row.Number(0).value_or(-1);
+        const auto rows = wanted.find({GetProcess(thread), row.Number(1).value_or(-1)});
+        if (rows == wanted.end()) {
+          return;
+        }
+        for (const std::size_t i : rows->second) {
+          out_.memory[i].thread = thread;
+          out_.memory[i].call_name = row.Number(2).value_or(-1);
+          out_.memory[i].chain = row.Number(3).value_or(-1);
+        }
+      });
 }
 
 Result<void> ExportReader::ReadChains() {
@@ -197,19 +182,19 @@ Result<void> ExportReader::ReadChains() {
     }
   }
   bool deep = false;
-  MEMTOOL_TRY(ForEach("CUDA_CALLCHAINS", {"id", "symbol", "module", "stackDepth", "originalIP"},
-                      [&](const TableScan& row) {
-                        const auto chain = out_.chains.find(row.Number(0).value_or(-1));
-                        if (chain != out_.chains.end()) {
-                          chain->second.push_back(
-                              {.depth = row.Number(3).value_or(0),
-                               .symbol = row.Number(1).value_or(-1),
-                               .module = row.Number(2).value_or(-1),
-                               .address = static_cast<std::uint64_t>(row.Number(4).value_or(0))});
-                          deep = deep ||
-                                 chain->second.size() > limits_.record_bytes / sizeof(ChainFrame);
-                        }
-                      }));
+  MEMTOOL_TRY(file_.ForEach(
+      "CUDA_CALLCHAINS", {"id", "symbol", "module", "stackDepth", "originalIP"},
+      [&](const TableScan& row) {
+        const auto chain = out_.chains.find(row.Number(0).value_or(-1));
+        if (chain != out_.chains.end()) {
+          chain->second.push_back(
+              {.depth = row.Number(3).value_or(0),
+               .symbol = row.Number(1).value_or(-1),
+               .module = row.Number(2).value_or(-1),
+               .address = static_cast<std::uint64_t>(row.Number(4).value_or(0))});
+          deep = deep || chain->second.size() > limits_.record_bytes / sizeof(ChainFrame);
+        }
+      }));
   if (deep) {
     return Fail(ErrorCode::kLimit, "a call chain is too long",
                 "lift it with --max record-bytes=SIZE");
@@ -225,28 +210,28 @@ Result<void> ExportReader::ReadRanges() {
   constexpr std::int64_t kMark = 34;
   constexpr std::int64_t kPushPop = 59;
   constexpr std::int64_t kStartEnd = 60;
-  MEMTOOL_TRY(ForEach("NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
-                      [&](const TableScan& row) {
-                        const std::int64_t type = row.Number(2).value_or(-1);
-                        const auto begin = row.Number(0);
-                        const std::int64_t text_id = row.Number(4).value_or(-1);
-                        if (!begin || (type != kMark && type != kPushPop && type != kStartEnd) ||
-                            (text_id < 0 && row.Text(3).empty())) {
-                          return;
-                        }
-                        if (out_.ranges.size() == kMaxRanges) {
-                          ++out_.ranges_left_out;
-                          return;
-                        }
-                        const auto end = row.Number(1);
-                        out_.ranges.push_back(
-                            {.begin = *begin,
-                             .end = end && *end >= *begin && type != kMark ? end : std::nullopt,
-                             .thread = row.Number(5).value_or(-1),
-                             .text_id = text_id,
-                             .text = text_id < 0 ? Name(row.Text(3)) : 0,
-                             .nests = type == kPushPop});
-                      }));
+  MEMTOOL_TRY(file_.ForEach(
+      "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
+      [&](const TableScan& row) {
+        const std::int64_t type = row.Number(2).value_or(-1);
+        const auto begin = row.Number(0);
+        const std::int64_t text_id = row.Number(4).value_or(-1);
+        if (!begin || (type != kMark && type != kPushPop && type != kStartEnd) ||
+            (text_id < 0 && row.Text(3).empty())) {
+          return;
+        }
+        if (out_.ranges.size() == kMaxRanges) {
+          ++out_.ranges_left_out;
+          return;
+        }
+        const auto end = row.Number(1);
+        out_.ranges.push_back({.begin = *begin,
+                               .end = end && *end >= *begin && type != kMark ? end : std::nullopt,
+                               .thread = row.Number(5).value_or(-1),
+                               .text_id = text_id,
+                               .text = text_id < 0 ? Name(row.Text(3)) : 0,
+                               .nests = type == kPushPop});
+      }));
   std::stable_sort(out_.ranges.begin(), out_.ranges.end(),
                    [](const RangeRow& a, const RangeRow& b) {
                      return std::pair(a.begin, b.end.value_or(INT64_MAX)) <
@@ -256,7 +241,7 @@ Result<void> ExportReader::ReadRanges() {
 }
 
 Result<void> ExportReader::ReadGpus() {
-  return ForEach(
+  return file_.ForEach(
       "TARGET_INFO_GPU", {"id", "cuDevice", "name", "totalMemory"}, [&](const TableScan& row) {
         const auto id = row.Number(1) ? row.Number(1) : row.Number(0);
         if (id && *id >= 0) {
@@ -271,7 +256,7 @@ Result<void> ExportReader::ReadProcesses() {
   for (const MemoryRow& row : out_.memory) {
     out_.processes[row.process];
   }
-  return ForEach("PROCESSES", {"globalPid", "name"}, [&](const TableScan& row) {
+  return file_.ForEach("PROCESSES", {"globalPid", "name"}, [&](const TableScan& row) {
     const auto known = out_.processes.find(GetProcess(row.Number(0).value_or(-1)));
     if (known != out_.processes.end()) {
       known->second = row.Text(1);
@@ -280,8 +265,8 @@ Result<void> ExportReader::ReadProcesses() {
 }
 
 Result<void> ExportReader::ReadStart() {
-  return ForEach("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
-                 [&](const TableScan& row) { out_.utc = row.Number(0); });
+  return file_.ForEach("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
+                       [&](const TableScan& row) { out_.utc = row.Number(0); });
 }
 
 // Once, at the end: by now it is known which are used.
@@ -298,7 +283,7 @@ Result<void> ExportReader::ReadStrings() {
   for (const RangeRow& range : out_.ranges) {
     used.insert(range.text_id);
   }
-  return ForEach("StringIds", {"id", "value"}, [&](const TableScan& row) {
+  return file_.ForEach("StringIds", {"id", "value"}, [&](const TableScan& row) {
     const auto id = row.Number(0);
     if (id && used.contains(*id)) {
       out_.strings.emplace(*id, row.Text(1));

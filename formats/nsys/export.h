@@ -12,9 +12,12 @@
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/result.h"
-#include "nsys/database_file.h"
+#include "sqlite/database_file.h"
 
 namespace memtool::formats::nsys {
+
+using sqlite::DatabaseFile;
+using sqlite::TableScan;
 
 // The numbers of ENUM_CUDA_MEM_KIND.
 enum class MemKind : std::uint8_t {

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/recording_builder.h"
-#include "nsys/database_file.h"
 #include "nsys/export.h"
+#include "sqlite/database_file.h"
 #include "support/byte_cursor.h"
+#include "support/history/address_events.h"
 
 namespace memtool::formats {
 
@@ -23,9 +25,6 @@ using nsys::Export;
 using nsys::MemKind;
 using nsys::MemoryRow;
 using nsys::RangeRow;
-
-constexpr std::size_t kMaxTraces = 250;  // an event names its domain with one byte
-constexpr std::size_t kMaxStreams = 65'000;
 
 struct KindFacts {
   std::string_view name;
@@ -166,22 +165,19 @@ class Stacks {
   KeyMap<std::int64_t, MappingId> mappings_;
 };
 
-// A trace and a domain for each process, device and kind of memory.
+// A list of events for each process, device and kind of memory.
 class ExportHistory {
  public:
   ExportHistory(RecordingBuilder& builder, const Export& input)
-      : builder_(builder), input_(input), stacks_(builder, input), open_(input.ranges) {
-    history_.streams = {0};
-  }
+      : builder_(builder), input_(input), stacks_(builder, input), open_(input.ranges) {}
 
   History Make() {
     for (const MemoryRow& row : input_.memory) {
-      row.frees ? Free(row) : Allocate(row);
+      Add(row);
     }
-    AddTraces();
-    AddMarks();
-    history_.clock = input_.utc ? Clock::kUnix : Clock::kRelative;
-    return std::move(history_);
+    History history = std::move(events_).Finish(input_.utc ? Clock::kUnix : Clock::kRelative);
+    AddMarks(history);
+    return history;
   }
 
   [[nodiscard]] std::uint64_t unknown_frees() const { return unknown_frees_; }
@@ -189,72 +185,48 @@ class ExportHistory {
   [[nodiscard]] bool has_chains() const { return !input_.chains.empty(); }
 
  private:
-  // (host, process, device, kind): devices first.
-  using Place = std::tuple<bool, std::int64_t, std::int64_t, MemKind>;
-  struct Rows {
-    std::vector<Event> events;
-    std::vector<LabelSetId> labels;
-  };
-  struct Live {
-    Place place;
-    std::int64_t bytes = 0;
-  };
-
-  [[nodiscard]] static Place GetPlace(const MemoryRow& row) {
-    const bool host = MakeFacts(row.kind).host;
-    return {host, row.process, host ? -1 : row.device, row.kind};
-  }
   [[nodiscard]] std::int64_t GetTime(std::int64_t time) const {
     return SaturatingAdd(time, input_.utc.value_or(0));
   }
 
-  void Allocate(const MemoryRow& row) {
-    const Place place = GetPlace(row);
-    if (Add(place, row, *row.bytes, Action::kAlloc)) {
-      live_[{row.process, row.address}] = {place, *row.bytes};
-    }
-  }
-
   // What a free says of device, kind and size is only needed where its allocation is unknown.
-  void Free(const MemoryRow& row) {
-    const auto found = live_.find({row.process, row.address});
-    if (found == live_.end()) {
-      if (!row.bytes) {
-        ++unknown_frees_;
-        return;
-      }
-      Add(GetPlace(row), row, *row.bytes, Action::kFreeCompleted);
-      return;
-    }
-    Add(found->second.place, row, row.bytes.value_or(found->second.bytes), Action::kFreeCompleted);
-    live_.erase(found);
-  }
-
-  bool Add(const Place& place, const MemoryRow& row, std::int64_t bytes, Action action) {
-    if (!rows_.contains(place) && rows_.size() == kMaxTraces) {
+  void Add(const MemoryRow& row) {
+    const auto place = GetPlace(row);
+    Event event{.key = row.address,
+                .size = row.bytes.value_or(0),
+                .time = GetTime(row.time),
+                .stack = stacks_.Of(row),
+                .stream = events_.StreamOf(row.stream),
+                .domain = place.value_or(0),
+                .action = Action::kAlloc};
+    const LabelSetId labels = MakeLabels(row);
+    const auto space = static_cast<std::uint64_t>(row.process);
+    if (row.frees) {
+      const bool known = events_.Free(space, event, row.bytes, place, labels);
+      unknown_frees_ += known || row.bytes ? 0 : 1;
+      left_out_ += !known && row.bytes ? 1 : 0;
+    } else if (place) {
+      events_.Allocate(space, event, labels);
+    } else {
       ++left_out_;
-      return false;
     }
-    Rows& rows = rows_[place];
-    rows.events.push_back({.key = row.address,
-                           .size = bytes,
-                           .time = GetTime(row.time),
-                           .stack = stacks_.Of(row),
-                           .stream = GetStream(row.stream),
-                           .action = action});
-    rows.labels.push_back(MakeLabels(row));
-    return true;
   }
 
-  std::uint16_t GetStream(std::uint64_t stream) {
-    const auto [known, added] =
-        streams_.try_emplace(stream, static_cast<std::uint16_t>(history_.streams.size()));
+  // None for what is beyond the most that a history has.
+  std::optional<std::uint8_t> GetPlace(const MemoryRow& row) {
+    const KindFacts& facts = MakeFacts(row.kind);
+    const auto device = static_cast<std::int32_t>(facts.host ? -1 : row.device);
+    const auto [known, added] = places_.try_emplace({row.process, device, row.kind});
     if (added) {
-      if (history_.streams.size() == kMaxStreams) {
-        streams_.erase(known);
-        return 0;
-      }
-      history_.streams.push_back(stream);
+      const auto gpu = input_.gpus.find(device);
+      const bool bounded = facts.domain == DomainKind::kDevice && gpu != input_.gpus.end();
+      known->second = events_.AddPlace({.trace = ToName(row.process, device, row.kind),
+                                        .domain = std::string(facts.name),
+                                        .device = device,
+                                        .kind = facts.domain,
+                                        .capacity = bounded ? gpu->second.memory : std::nullopt,
+                                        .process = row.process,
+                                        .rank = static_cast<std::int64_t>(row.kind)});
     }
     return known->second;
   }
@@ -292,51 +264,24 @@ class ExportHistory {
                         : fmt::format("{} {}", nsys::ToPid(process), name);
   }
 
-  [[nodiscard]] std::string ToName(const Place& place) const {
-    const auto& [host, process, device, kind] = place;
+  [[nodiscard]] std::string ToName(std::int64_t process, std::int32_t device, MemKind kind) const {
     const bool several = input_.processes.size() > 1;
     const bool plain = kind == MemKind::kDevice;
     if (plain && !several && device >= 0) {
       return fmt::format("{}", device);
     }
+    const bool host = MakeFacts(kind).host;
     std::string name = host ? "host" : device >= 0 ? fmt::format("cuda:{}", device) : "no device";
     name += plain ? "" : fmt::format(" {}", MakeFacts(kind).name);
     return several ? fmt::format("{} (pid {})", name, nsys::ToPid(process)) : name;
   }
 
-  void AddTraces() {
-    for (auto& [place, rows] : rows_) {
-      const auto device = static_cast<std::int32_t>(std::get<2>(place));
-      const KindFacts& facts = MakeFacts(std::get<3>(place));
-      const DomainId domain(history_.domains.size());
-      const auto gpu = input_.gpus.find(device);
-      const bool bounded = facts.domain == DomainKind::kDevice && gpu != input_.gpus.end();
-      history_.domains.push_back({.name = std::string(facts.name),
-                                  .device = device,
-                                  .kind = facts.domain,
-                                  .level = DomainLevel::kDriver,
-                                  .capacity = bounded ? gpu->second.memory : std::nullopt});
-      history_.traces.push_back({.device = device,
-                                 .name = ToName(place),
-                                 .first_event = history_.events.size(),
-                                 .event_count = rows.events.size(),
-                                 .blocks = domain,
-                                 .segments = domain});
-      for (Event& event : rows.events) {
-        event.domain = static_cast<std::uint8_t>(domain.value());
-        history_.events.push_back(event);
-      }
-      history_.labels.insert(history_.labels.end(), rows.labels.begin(), rows.labels.end());
-      rows = {};
-    }
-  }
-
-  void AddMarks() {
-    history_.marks.reserve(input_.ranges.size());
+  void AddMarks(History& history) const {
+    history.marks.reserve(input_.ranges.size());
     for (const RangeRow& range : input_.ranges) {
-      history_.marks.push_back({.name = std::string(ToText(range)),
-                                .begin = GetTime(range.begin),
-                                .end = range.end ? GetTime(*range.end) : kNoTime});
+      history.marks.push_back({.name = std::string(ToText(range)),
+                               .begin = GetTime(range.begin),
+                               .end = range.end ? GetTime(*range.end) : kNoTime});
     }
   }
 
@@ -344,12 +289,10 @@ class ExportHistory {
   const Export& input_;
   Stacks stacks_;
   OpenRanges open_;
-  std::map<Place, Rows> rows_;
-  std::map<std::pair<std::int64_t, std::uint64_t>, Live> live_;  // by process and address
-  KeyMap<std::uint64_t, std::uint16_t> streams_{{0, 0}};
+  AddressEvents events_;
+  KeyMap<std::tuple<std::int64_t, std::int32_t, MemKind>, std::optional<std::uint8_t>> places_;
   std::uint64_t unknown_frees_ = 0;
   std::uint64_t left_out_ = 0;
-  History history_;
 };
 
 void Describe(const Export& input, RecordingBuilder& builder) {
@@ -396,12 +339,11 @@ void AddNotes(const Export& input, const ExportHistory& maker, RecordingBuilder&
 }  // namespace
 
 Match NsysReader::Sniff(std::span<const std::byte> head) const {
-  constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  return AsText(head).starts_with(kMagic) ? Match::kCertain : Match::kNo;
+  return sqlite::IsDatabase(head) ? Match::kCertain : Match::kNo;
 }
 
 Result<Recording> NsysReader::Read(ByteWindow& in, const Limits& limits) const {
-  auto file = nsys::DatabaseFile::Copy(in, limits);
+  auto file = sqlite::DatabaseFile::Open(in, limits);
   MEMTOOL_TRY(file);
   const auto input = nsys::ReadExport(*file, limits);
   MEMTOOL_TRY(input);

@@ -118,6 +118,9 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
   if ((!detail && !found.pattern->repeats) || log_.messages.empty() ||
       log_.messages.back().kind != found.pattern->producer ||
       at.number - log_.messages.back().line > kNear) {
+    if (detail && found.pattern->alone) {
+      statements_.Keep(found.amounts);
+    }
     return detail;
   }
   OomMessage& last = log_.messages.back();

@@ -47,6 +47,9 @@ class Statement {
   [[nodiscard]] bool IsInteger(int column) const {
     return api::sqlite3_column_type(handle_.get(), column) == SQLITE_INTEGER;
   }
+  [[nodiscard]] bool IsNull(int column) const {
+    return api::sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
+  }
   [[nodiscard]] std::int64_t Number(int column) const {
     return api::sqlite3_column_int64(handle_.get(), column);
   }

@@ -17,6 +17,27 @@ bool IsBefore(const CodeSpan& span, const CodeInstant& instant) {
          (span.thread == instant.thread && span.begin <= instant.time);
 }
 
+// By thread, then time; empty where they are in this order.
+std::vector<std::uint32_t> OrderOf(std::size_t count,
+                                   const std::function<CodeInstant(std::size_t)>& at) {
+  const auto key = [&at](std::size_t row) {
+    const CodeInstant instant = at(row);
+    return std::pair(instant.thread, instant.time);
+  };
+  std::size_t sorted = 1;
+  while (sorted < count && key(sorted - 1) <= key(sorted)) {
+    ++sorted;
+  }
+  std::vector<std::uint32_t> order;
+  if (sorted < count) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(),
+                     [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  }
+  return order;
+}
+
 }  // namespace
 
 CodePlace PlaceOfPythonCall(std::string_view name) {
@@ -41,13 +62,16 @@ CodeStacks::CodeStacks(RecordingBuilder& builder, std::span<const CodeSpan> span
       order_(spans.size()) {
   std::iota(order_.begin(), order_.end(), 0U);
   // By thread, then time; of spans that begin together, the longer one is the caller.
-  std::stable_sort(order_.begin(), order_.end(), [spans](std::uint32_t a, std::uint32_t b) {
+  const auto before = [spans](std::uint32_t a, std::uint32_t b) {
     if (spans[a].thread != spans[b].thread) {
       return spans[a].thread < spans[b].thread;
     }
     return spans[a].begin != spans[b].begin ? spans[a].begin < spans[b].begin
                                             : spans[a].end > spans[b].end;
-  });
+  };
+  if (!std::is_sorted(order_.begin(), order_.end(), before)) {
+    std::stable_sort(order_.begin(), order_.end(), before);
+  }
 }
 
 void CodeStacks::SetFlows(std::span<const CodeFlow> flows) {
@@ -74,18 +98,19 @@ void CodeStacks::SetFlows(std::span<const CodeFlow> flows) {
 }
 
 std::vector<std::uint32_t> CodeStacks::Around(std::span<const CodeInstant> instants) {
-  std::vector<std::uint32_t> order(instants.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [instants](std::uint32_t a, std::uint32_t b) {
-    return std::pair(instants[a].thread, instants[a].time) <
-           std::pair(instants[b].thread, instants[b].time);
-  });
-  std::vector<std::uint32_t> nodes(instants.size(), 0);
+  return Around(instants.size(), [instants](std::size_t row) { return instants[row]; });
+}
+
+std::vector<std::uint32_t> CodeStacks::Around(std::size_t count,
+                                              const std::function<CodeInstant(std::size_t)>& at) {
+  const std::vector<std::uint32_t> order = OrderOf(count, at);
+  std::vector<std::uint32_t> nodes(count, 0);
   std::vector<Open> open;
   std::size_t next = 0;  // of order_
   std::uint32_t thread = 0;
-  for (const std::uint32_t row : order) {
-    const CodeInstant& instant = instants[row];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t row = order.empty() ? i : order[i];
+    const CodeInstant instant = at(row);
     if (instant.thread != thread) {
       open.clear();
       thread = instant.thread;
@@ -101,6 +126,11 @@ std::vector<std::uint32_t> CodeStacks::Around(std::span<const CodeInstant> insta
     nodes[row] = open.empty() ? 0 : open.back().node;
   }
   return nodes;
+}
+
+void CodeStacks::ForgetSpans() {
+  spans_ = {};
+  order_ = {};
 }
 
 void CodeStacks::Enter(std::uint32_t row, std::vector<Open>& open) {

@@ -66,6 +66,11 @@ class CodeStacks {
 
   // The node around each instant; 0 where no span is open.
   [[nodiscard]] std::vector<std::uint32_t> Around(std::span<const CodeInstant> instants);
+  // The same of `count` instants that need not be kept.
+  [[nodiscard]] std::vector<std::uint32_t> Around(
+      std::size_t count, const std::function<CodeInstant(std::size_t)>& at);
+  // No more instants follow: the spans need not outlive this call.
+  void ForgetSpans();
   // Node `parent` with one more frame inside.
   std::uint32_t GetNode(std::uint32_t parent, std::uint32_t name);
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }

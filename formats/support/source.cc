@@ -6,10 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
+
+#include "memtool/formats/profiler_folder.h"
 
 namespace memtool::formats {
 
@@ -75,6 +80,10 @@ class FdSource final : public Source {
   [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override {
     return grew_ ? size_ : std::nullopt;
   }
+  [[nodiscard]] std::optional<PlainFile> AsPlainFile() const override {
+    return size_ && begin_ == 0 ? std::optional(PlainFile{.fd = fd_, .size = *size_})
+                                : std::nullopt;
+  }
 
  private:
   int fd_;
@@ -113,6 +122,46 @@ class MemorySource final : public Source {
   std::size_t at_ = 0;
 };
 
+// One source behind another.
+class JoinedSource final : public Source {
+ public:
+  JoinedSource(std::unique_ptr<Source> first, std::unique_ptr<Source> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  Result<std::size_t> Read(std::span<std::byte> buffer) override {
+    if (!ended_) {
+      auto got = first_->Read(buffer);
+      ended_ = got && *got == 0;
+      if (!ended_) {
+        return got;
+      }
+    }
+    return second_->Read(buffer);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> EndedAt() const override { return first_->EndedAt(); }
+
+ private:
+  std::unique_ptr<Source> first_;
+  std::unique_ptr<Source> second_;
+  bool ended_ = false;
+};
+
+// The last line of a table may lack its end.
+Result<std::unique_ptr<Source>> OpenTables(const ProfilerFolder& folder) {
+  static constexpr std::array kLineEnd{std::byte{'\n'}};
+  std::unique_ptr<Source> joined;
+  for (const std::string& table : folder.read) {
+    auto next = OpenFile((std::filesystem::path(folder.path) / table).string());
+    MEMTOOL_TRY(next);
+    joined = joined == nullptr ? *std::move(next)
+                               : std::make_unique<JoinedSource>(
+                                     std::make_unique<JoinedSource>(
+                                         std::move(joined), MakeMemorySource(std::span(kLineEnd))),
+                                     *std::move(next));
+  }
+  return joined;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> MakeFdSource(int fd, bool owned) {
@@ -127,7 +176,10 @@ Result<std::unique_ptr<Source>> OpenFile(const std::string& path) {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
     ::close(fd);
-    return Fail(ErrorCode::kIo, "is a folder, not a file");
+    const auto tables = FindProfilerFolder(path);
+    return tables
+               ? OpenTables(*tables)
+               : Result<std::unique_ptr<Source>>(Fail(ErrorCode::kIo, "is a folder, not a file"));
   }
   return MakeFdSource(fd, true);
 }
@@ -142,6 +194,11 @@ std::optional<std::string> GetStream(const std::string& name) {
   const bool same = found && ::fstat(STDIN_FILENO, &standard) == 0 &&
                     standard.st_dev == status.st_dev && standard.st_ino == status.st_ino;
   return name == "-" || same ? "-" : fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
+std::unique_ptr<Source> MakeJoinedSource(std::unique_ptr<Source> first,
+                                         std::unique_ptr<Source> second) {
+  return std::make_unique<JoinedSource>(std::move(first), std::move(second));
 }
 
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes) {

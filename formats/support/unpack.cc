@@ -59,6 +59,9 @@ class PrefixedSource final : public Source {
     at_ = prefix_.size();
     return true;
   }
+  [[nodiscard]] std::optional<PlainFile> AsPlainFile() const override {
+    return rest_->AsPlainFile();
+  }
 
  private:
   std::vector<std::byte> prefix_;

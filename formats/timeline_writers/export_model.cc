@@ -113,11 +113,13 @@ class TraceDrawer {
   std::vector<std::int64_t> clock_;
   std::int64_t start_;
   bool reserved_ = false;
+  std::int64_t reserved_base_ = 0;
   std::vector<std::size_t> shown_;
 };
 
 std::vector<ExportCounter> TraceDrawer::Choose(const AllocationGroups& groups, bool layered) {
   const TraceSummary summary = replay_.Summarize();
+  reserved_base_ = summary.reserved_base_bytes;
   reserved_ = summary.segment_events > 0 || summary.reserved_peak_bytes != 0;
   std::vector<ExportCounter> counters{{.name = "in use"}};
   if (reserved_) {
@@ -127,7 +129,7 @@ std::vector<ExportCounter> TraceDrawer::Choose(const AllocationGroups& groups, b
   if (!layered) {
     return counters;
   }
-  const TimelineMaker maker(recording_, trace_, replay_, groups);
+  const TimelineMaker maker(recording_, trace_, replay_, groups, reserved_base_);
   std::vector<char> used(groups.names.size() + 2, 0);
   maker.Walk(last(), All(groups), true,
              [&used](const TimelinePoint&, bool, std::span<const std::int64_t> layers) {
@@ -150,7 +152,7 @@ std::vector<ExportCounter> TraceDrawer::Choose(const AllocationGroups& groups, b
 void TraceDrawer::DrawStates(ExportSink& sink, const AllocationGroups& groups, bool layered,
                              std::uint64_t run) const {
   StateDrawer states(sink, model_, shown_, reserved_, run);
-  const TimelineMaker maker(recording_, trace_, replay_, groups);
+  const TimelineMaker maker(recording_, trace_, replay_, groups, reserved_base_);
   maker.Walk(last(), layered ? All(groups) : std::vector<std::uint32_t>(), layered,
              [&](const TimelinePoint& point, bool changed, std::span<const std::int64_t> layers) {
                if (point.event < 0) {

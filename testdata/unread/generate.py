@@ -15,5 +15,4 @@ write("train.prof", marshal.dumps({("train.py", 12, "step"): (1, 1, 0.25, 1.5, {
 write("jeprof.heap", "heap_v2/524288\n  t*: 28: 56637 [0: 0]\n  t0: 28: 56637 [0: 0]\n@ 0x7f8e6a 0x55d1c2\n  t*: 1: 4096 [0: 0]\n")
 write("worker.log", "\n2026-11-20 10:00:01 INFO compiling jit_train_step on /device:GPU:0\n"
                     "\x1b[32m2026-11-20 10:00:09 INFO done\x1b[0m\n")
-write("memory_profile.json", json.dumps([{"memoryProfilePerAllocator": {"GPU_0_bfc": {"profileSummary": {}}}}]))
 write("op_stats.json", json.dumps([{"cols": [{"id": "rank", "label": "Rank", "type": "number"}], "rows": []}]))

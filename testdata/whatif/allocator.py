@@ -32,10 +32,10 @@ class OutOfMemory(Exception):
 
 class Allocator:
     def __init__(self, limit=None, expandable=False, max_split=None, rounding=20 * MIB, gc=0.0, fraction=None,
-                 divisions=0, large=20 * MIB, seed=0):
+                 divisions=0, large=20 * MIB, seed=0, padding=0, platform="CUDA"):
         self.limit, self.expandable, self.max_split = limit, expandable, max_split
         self.rounding, self.gc, self.fraction, self.divisions = rounding, gc, fraction, divisions
-        self.large = large
+        self.large, self.padding, self.platform = large, padding, platform
         self.random = random.Random(seed)
         self.segments, self.trace, self.slots = [], [], set()
         self.reserved, self.searches, self.retries = 0, 0, 0
@@ -52,6 +52,7 @@ class Allocator:
 
     # --- sizes ---
     def rounded(self, size):
+        size += self.padding
         if size < 512:
             return 512
         if self.divisions > 1 and size > 512 * self.divisions:
@@ -373,7 +374,7 @@ class Allocator:
             conf.append(f"garbage_collection_threshold:{self.gc}")
         if self.divisions:
             conf.append(f"roundup_power2_divisions:{self.divisions}")
-        return {"PYTORCH_CUDA_ALLOC_CONF": ",".join(conf),
+        return {f"PYTORCH_{self.platform}_ALLOC_CONF": ",".join(conf),
                 "max_split_size": -1 if self.max_split is None else self.max_split,
                 "garbage_collection_threshold": self.gc, "expandable_segments": self.expandable,
                 "roundup_power2_divisions": {str(1 << i): self.divisions for i in range(16)}}

@@ -120,6 +120,11 @@ def scenarios(events):
     yield "oom_real", Allocator(limit=420 * MIB, seed=14), lambda a: fragments(a, True)
 
 
+def others(events):
+    """Allocators that the model is not of: with --only alone. torch_npu's pads requests."""
+    yield "npu", Allocator(seed=1, padding=32, platform="NPU"), lambda a: Program(a, 11, events, empties=True).run()
+
+
 def steady(events):
     """A step over and over: once no step makes a new segment, all are the same."""
     allocator = Allocator(seed=15)
@@ -166,7 +171,7 @@ def main():
         return
     os.makedirs(options.folder, exist_ok=True)
     lines = []
-    for name, allocator, run in scenarios(options.events):
+    for name, allocator, run in [*scenarios(options.events), *(others(options.events) if options.only else ())]:
         if options.only and name != options.only:
             continue
         guarded(run)(allocator)

@@ -3,7 +3,7 @@
 
 usage: bench.py --memtool PATH [--cases A,B] [--scaling] [--json OUT] [--report MD] [--plot SVG]
        bench.py --results JSON --report MD --plot SVG
-       bench.py --compare OLD NEW [--cases A,B] [--fail]
+       bench.py --compare OLD NEW [--instructions] [--cases A,B] [--fail]
 
 The result is the ratio of least values, memtool / peer: a busy machine only ever makes a run slower.
 Goals are shown beside it and never asserted.
@@ -93,20 +93,24 @@ def run_cases(memtool, args, cases, results):
 def run_compare(parser, args):
     old, new = (program(parser, name) for name in args.compare)
     cases = chosen(parser, args, [c for c in case_table(old, args.samples) if not c.slow])
-    print(f"old: {old}\nnew: {new}\nleast CPU of {args.runs} runs each, in turns; most memory\n\n{compare.HEAD}",
-          flush=True)
+    if args.instructions:
+        what, head, line = "instructions of one run each", compare.COUNT_HEAD, compare.count_line
+        one = lambda case: compare.count_case(case, old, new, inputs(args, case))
+    else:
+        what, head, line = f"least CPU of {args.runs} runs each, in turns; most memory", compare.HEAD, compare.line
+        one = lambda case: compare.compare_case(case, old, new, inputs(args, case), args.runs)
+    print(f"old: {old}\nnew: {new}\n{what}\n\n{head}", flush=True)
     results = []
 
     def run(case):
-        result = compare.compare_case(case, old, new, inputs(args, case), args.runs)
-        print(compare.line(result), flush=True)
+        result = one(case)
+        print(line(result), flush=True)
         return result
 
     for result in each(cases, run):
         results.append(result)
         keep(args, {"compare": [old, new], "machine": machine(), "samples": args.samples, "results": results})
-    slower = any(r.get("cpu", {}).get("verdict") == "slower" for r in results)
-    return 1 if args.fail and slower else 0
+    return 1 if args.fail and any(map(compare.is_slower, results)) else 0
 
 
 def keep(args, results):
@@ -147,7 +151,10 @@ def run_all(parser, args):
 def arguments(parser):
     parser.add_argument("--memtool", help="the program")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="two builds instead of peers")
-    parser.add_argument("--fail", action="store_true", help="with --compare: exit 1 where NEW is slower beyond noise")
+    parser.add_argument("--instructions", action="store_true",
+                        help="with --compare: count instructions (valgrind), which depend on no other work")
+    parser.add_argument("--fail", action="store_true",
+                        help="with --compare: exit 1 where NEW is slower beyond noise, or executes over 2 %% more")
     parser.add_argument("--results", type=Path, help="run nothing: figures that --json wrote")
     parser.add_argument("--samples", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=5, help="per program and case, after one to warm up (default 5)")

@@ -54,6 +54,12 @@ class Noise(unittest.TestCase):
         self.assertEqual(compare.memory_verdict([100, 90], [106, 90])["verdict"], "grew")
         self.assertEqual(compare.memory_verdict([100, 90], [104, 104])["verdict"], "")
 
+    def test_instructions(self):
+        said = lambda old, new: compare.count_verdict(old, new)["verdict"]
+        self.assertEqual([said(1000, 1021), said(1000, 1019), said(1000, 979)], ["more", "", "less"])
+        self.assertTrue(compare.is_slower({"instructions": compare.count_verdict(1000, 1021)}))
+        self.assertFalse(compare.is_slower({"case": "x", "error": "exit 1"}))
+
 
 class Figures(unittest.TestCase):
     def test_the_ratio_is_of_least_times_and_most_memory(self):

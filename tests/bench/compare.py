@@ -1,7 +1,8 @@
-"""Two builds of memtool on the same inputs in turns: is the new one slower, beyond noise?"""
-from measuring import in_turns
+"""Two builds of memtool on the same inputs: is the new one slower, beyond noise, or does it execute more?"""
+from measuring import in_turns, instructions
 
 LEAST_NOISE = 0.02
+CHANGED = 0.02  # of instructions, which depend on nothing else that the machine does
 GREW = 0.05  # of peak memory
 
 
@@ -50,3 +51,29 @@ def line(result):
     cpu, rss = result["cpu"], result["rss"]
     return (f"{result['case']:16}{cpu['old']:12.3f}{cpu['new']:9.3f}{cpu['change']:+9.1%}{cpu['noise']:8.1%}  "
             f"{cpu['verdict']:12}{rss['old']:9.1f}{rss['new']:9.1f}{rss['change']:+9.1%}  {rss['verdict']}").rstrip()
+
+
+def count_verdict(old, new):
+    change = new / old - 1 if old else 0.0
+    said = "more" if change > CHANGED else "less" if change < -CHANGED else ""
+    return {"old": old, "new": new, "change": change, "verdict": said}
+
+
+def count_case(case, old, new, files):
+    command = case.ours(*files)
+    return {"case": case.name,
+            "instructions": count_verdict(*(instructions([build, *command[1:]]) for build in (old, new)))}
+
+
+COUNT_HEAD = f"{'':16}{'million old':>14}{'new':>12}{'change':>9}"
+
+
+def count_line(result):
+    found = result["instructions"]
+    return (f"{result['case']:16}{found['old'] / 1e6:14,.1f}{found['new'] / 1e6:12,.1f}{found['change']:+9.1%}"
+            f"  {found['verdict']}").rstrip()
+
+
+def is_slower(result):
+    found = result.get("instructions") or result.get("cpu") or {}
+    return found.get("verdict") in ("slower", "more")

@@ -66,6 +66,16 @@ def run(command):
     return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss / 1024}
 
 
+def instructions(command):
+    """-> how many instructions one run executes, those of the kernel left out: counted by valgrind, as machines that
+    are lent to several people have no counters of their own."""
+    with tempfile.TemporaryDirectory(prefix="memtool-bench-") as folder:
+        counts = Path(folder) / "counts"
+        run(["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={counts}", "--log-file=/dev/null",
+             *(word.replace(FOLDER, folder) for word in command)])
+        return int(counts.read_text().rsplit("summary:", 1)[1].split()[0])
+
+
 def rss_floor():
     """In MiB: a peak at or below this is only known to be no larger."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

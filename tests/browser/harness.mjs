@@ -1,11 +1,15 @@
 // What the page's tests share: a browser whose every page is watched, the steps of a person, and the
 // program's own answers to the lines that the page shows.
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browsers.mjs";
 
-export const kViews = ["overview", "timeline", "flame", "table", "allocator", "graph", "buckets", "leaks", "labels", "facts"];
+export const kViews = ["overview", "compare", "timeline", "flame", "table", "allocator", "graph", "buckets", "leaks", "steps", "oom", "advise", "whatif", "fit", "ranks",
+  "check", "labels", "facts"];
+// Those that are pictures, which can be saved.
+export const kPictures = new Set(["timeline", "flame", "allocator", "graph", "fit"]);
 
 export async function harness({ browser: executable, firefox, page: file, memtool }) {
   const browser = await launch(executable, firefox);
@@ -67,13 +71,48 @@ export async function harness({ browser: executable, firefox, page: file, memtoo
   function answerOf(line, folder) {
     const words = line.match(/(?:'(?:[^']|'\\'')*'|[^\s'])+/g).slice(1)
       .map((word) => word.startsWith("'") ? word.slice(1, -1).replace(/'\\''/g, "'") : word);
-    return JSON.parse(execFileSync(memtool, [...words, "--format", "json"], { cwd: folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] }));
+    const ran = spawnSync(memtool, [...words, "--format", "json"], { cwd: folder, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"] });
+    if (ran.status !== 0 && ran.status !== 1) { // 1: a limit is broken
+      throw new Error(`${line}: ${ran.stderr}`);
+    }
+    return JSON.parse(ran.stdout);
   }
 
   // What "save SVG" or "save CSV" last saved.
   async function saved(page, button) {
+    await page.evaluate(() => (window.lastBlob = undefined));
     await page.click(button);
+    await page.waitForFunction(() => window.lastBlob !== undefined);
     return page.evaluate(() => window.lastBlob.text());
+  }
+
+  // As if a person dropped the file there.
+  async function drop(page, name, path, on = "body") {
+    await page.evaluate(([name, bytes, on]) => {
+      const data = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+      const dragged = new DataTransfer();
+      dragged.items.add(new File([data], name));
+      document.querySelector(on).dispatchEvent(new DragEvent("drop", { dataTransfer: dragged, bubbles: true, cancelable: true }));
+    }, [name, readFileSync(path).toString("base64"), on]);
+    await settled(page);
+  }
+
+  // A picture of its own: XML, without anything that acts or is fetched.
+  async function checkSvg(page, label) {
+    const svg = await saved(page, "#save-svg");
+    const found = await page.evaluate((source) => {
+      const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+      const all = [...parsed.querySelectorAll("*")];
+      return {
+        broken: parsed.querySelector("parsererror") !== null,
+        tags: [...new Set(all.map((element) => element.localName))],
+        acts: all.some((element) => [...element.attributes].some((one) => /^on|href$/.test(one.name))),
+      };
+    }, svg);
+    const plain = new Set(["svg", "title", "rect", "polygon", "polyline", "path", "text", "g", "clipPath", "pattern"]);
+    check(`${label}: the SVG is well-formed`, !found.broken && svg.startsWith("<svg "), svg.slice(0, 200));
+    check(`${label}: the SVG only draws`, found.tags.every((tag) => plain.has(tag)) && !found.acts, found.tags.join());
+    return svg;
   }
 
   async function finish(name) {
@@ -82,7 +121,7 @@ export async function harness({ browser: executable, firefox, page: file, memtoo
     process.exit(faults.length > 0 || checks === 0 ? 1 : 0);
   }
 
-  return { check, start, settled, open, compare, show, shown, lines, line, text, answerOf, saved, finish };
+  return { check, start, settled, open, compare, show, shown, lines, line, text, answerOf, saved, drop, checkSvg, finish };
 }
 
 // As the page and the program write sizes.

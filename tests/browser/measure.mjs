@@ -88,27 +88,54 @@ async function report() {
   await steps(page, "zoom by a key", (i) => page.keyboard.press(i % 10 < 5 ? "+" : "-"));
 
   for (const view of ["table", "flame"]) {
-    await page.click(`#view-${view}`);
-    await ready(page, view);
-    const shown = [];
-    for (let i = 0; i < Math.min(times, 15); ++i) {
-      // In the page, so that the test's own talk with the browser is not counted.
-      shown.push(await page.evaluate((event) => new Promise((done) => {
-        const begun = performance.now();
-        const link = new URLSearchParams(location.hash.slice(1));
-        link.set("at", `event:${event}`);
-        new MutationObserver((_all, observer) => {
-          if (document.body.dataset["state"] === "ready") {
-            observer.disconnect();
-            requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
-          }
-        }).observe(document.body, { attributes: true, attributeFilter: ["data-state"] });
-        location.hash = `#${link}`;
-      }), (i * 7919 * 131) % 1_900_000));
-    }
-    say(`a moment chosen, until the ${view} is drawn`, shown);
+    await momentSteps(page, view, 1_900_000);
   }
   await page.close();
+}
+
+// How long frames take while something moves, as the page itself sees them.
+async function frames(page, name, move) {
+  await page.evaluate(() => {
+    window.frameTimes = [];
+    const next = (at) => {
+      window.frameTimes.push(at);
+      window.watching = requestAnimationFrame(next);
+    };
+    window.watching = requestAnimationFrame(next);
+  });
+  for (let i = 0; i < 90; ++i) {
+    await move(i);
+  }
+  const at = await page.evaluate(() => {
+    cancelAnimationFrame(window.watching);
+    return window.frameTimes;
+  });
+  const taken = at.slice(1).map((one, i) => one - at[i]);
+  console.log(`${name}: ${(1000 * taken.length / (at.at(-1) - at[0])).toFixed(0)} frames a second, the slowest ${ms(Math.max(...taken))}`);
+  await settled(page);
+}
+
+// From the choice of a moment to a view that is up to date.
+async function momentSteps(page, view, last) {
+  await page.click(`#view-${view}`);
+  await ready(page, view);
+  const taken = [];
+  for (let i = 0; i < Math.min(times, 15); ++i) {
+    // In the page, so that the test's own talk with the browser is not counted.
+    taken.push(await page.evaluate((event) => new Promise((done) => {
+      const begun = performance.now();
+      const link = new URLSearchParams(location.hash.slice(1));
+      link.set("at", `event:${event}`);
+      new MutationObserver((_all, observer) => {
+        if (document.body.dataset["state"] === "ready") {
+          observer.disconnect();
+          requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
+        }
+      }).observe(document.body, { attributes: true, attributeFilter: ["data-state"] });
+      location.hash = `#${link}`;
+    }), (i * 7919 * 131) % Math.trunc(0.95 * last)));
+  }
+  say(`a moment chosen, until ${view} is up to date`, taken);
 }
 
 // Resident memory of the browser's processes, in bytes: those below this one.
@@ -147,13 +174,26 @@ async function drop() {
     new MutationObserver(() => (seen.said += 1)).observe(document.querySelector("[role=status]"), { childList: true, subtree: true });
   });
   const begun = performance.now();
+  const pictured = page.waitForSelector("main .view .card, main .view canvas", { timeout: 600_000 }).then(() => performance.now() - begun);
   await page.setInputFiles("#file", given.drop);
   await page.waitForSelector('body[data-state="ready"], body[data-state="failed"]', { timeout: 600_000 });
-  console.log(`dropped ${statSync(given.drop).size} bytes: ${await page.getAttribute("body", "data-state")} after ${ms(performance.now() - begun)}`);
+  console.log(`dropped ${statSync(given.drop).size} bytes: ${await page.getAttribute("body", "data-state")} after ${ms(performance.now() - begun)}, the first picture after ${ms(await pictured)}`);
   const view = performance.now();
   await page.click("#view-timeline");
   await ready(page, "timeline");
   console.log(`its timeline: ${ms(performance.now() - view)}`);
+  const box = await page.locator(".plot").first().boundingBox();
+  if (box !== null) {
+    const events = await page.evaluate(() => Number(/([\d,]+) events|event ([\d,]+)/.exec(document.body.innerText)?.slice(1).find((one) => one)?.replaceAll(",", "") ?? 1000));
+    await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.5);
+    await page.locator(".plot").first().focus();
+    await frames(page, "hovering", (i) => page.mouse.move(box.x + 100 + 11 * (i % 90), box.y + 100));
+    await frames(page, "zooming", (i) => page.mouse.wheel(0, i % 30 < 20 ? -60 : 60));
+    await frames(page, "panning", (i) => page.mouse.wheel(i % 30 < 15 ? 40 : -40, 0));
+    for (const view of ["timeline", "allocator", "table", "flame", "overview"]) {
+      await momentSteps(page, view, events);
+    }
+  }
   clearInterval(watch);
   const seen = await page.evaluate(() => window.seen);
   console.log(`progress said ${seen.said} times; the page was busy for at most ${ms(seen.late)} at a time`);

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from with_operators import write
+
 LIVE, RESERVED = 0.01, 0.035
 # From, the change, to; whether a rule was made on it.
 REFERENCE = [
@@ -60,6 +62,12 @@ GPU = [
     ("base", "optimizer=sgd", "sgd", None),
 ]
 
+# Of the same, with the operators that their stacks would have named: with_operators.py.
+AUTOCAST = [
+    ("base", "autocast=bf16", "amp", None),
+    ("base", "autocast=bf16 + checkpoint:train.py:101", "ampck1", 0.09),
+]
+
 
 def run(memtool, *arguments):
     done = subprocess.run([memtool, *arguments, "--format", "json"], capture_output=True, check=False, text=True)
@@ -81,9 +89,9 @@ def edited(memtool, path, change):
     return row["live_peak"], row["reserved_low"], row["reserved_high"]
 
 
-def compare(memtool, folder, ending, pair, show, most=RESERVED):
+def compare(memtool, folder, ending, pair, show, most=RESERVED, of=None):
     source, change, target = pair[:3]
-    live, low, high = edited(memtool, str(Path(folder) / (source + ending)), change)
+    live, low, high = edited(memtool, str(of or Path(folder) / (source + ending)), change)
     true_live, true_reserved = recorded(memtool, str(Path(folder) / (target + ending)))
     live_error = live / true_live - 1
     errors = [low / true_reserved - 1, high / true_reserved - 1]
@@ -126,8 +134,12 @@ def main():
     for setting in ("default", "expandable"):
         if args.print:
             print(setting)
-        results += [compare(args.memtool, args.testdata / "gpu/torch" / setting, ".pickle.zst", pair, args.print,
-                            pair[3] or RESERVED) for pair in GPU]
+        folder = args.testdata / "gpu/torch" / setting
+        results += [compare(args.memtool, folder, ".pickle.zst", pair, args.print, pair[3] or RESERVED) for pair in GPU]
+        with tempfile.NamedTemporaryFile(suffix=".pickle") as named:
+            write(folder / "base.pickle.zst", Path(named.name))
+            results += [compare(args.memtool, folder, ".pickle.zst", pair, args.print, pair[3] or RESERVED, named.name)
+                        for pair in AUTOCAST]
     folders = filter(None, os.environ.get("MEMTOOL_REFERENCE_DATA", "").split(":"))
     real = [folder for folder in (Path(each) / "advise" for each in folders) if folder.is_dir()]
     for folder in real:

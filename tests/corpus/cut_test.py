@@ -109,7 +109,7 @@ class Compared:
                           "--stacks")
         cut = self.rows(self.cut, "events", "--stacks")
         assert len(whole) == len(cut) == self.last - self.first + 1
-        stack = ["name", "file", "line", "via", "stack"]
+        stack = ["name", "file", "line", "via", "stack", "frames"]
         for old, new in zip(whole, cut):
             inside = old["partner"] is None or self.first <= old["partner"] <= self.last
             assert old["id"] is None or old["id"].split("_")[0] == new["id"].split("_")[0]

@@ -23,3 +23,14 @@ def inputs(testdata):
         for name in sorted(names):
             if not name.endswith((".py", ".md", ".tsv", ".yaml", ".txt", ".prom", ".xml")):
                 yield os.path.join(folder, name)
+
+
+def series(memtool, path):
+    """Live bytes of each list of events: before the first, then after each that changes them."""
+    _, out, _ = run(memtool, "timeline", "--format", "json", path)
+    lists = []
+    for row in json.loads(out)["rows"]:
+        if row["event"] == -1:
+            lists.append([])
+        lists[-1].append(row["allocated"])
+    return lists

@@ -3,7 +3,6 @@
 
 usage: nsys_test.py --memtool PATH --testdata testdata/nsys [--flips N] [--seed N]
 """
-import argparse
 import random
 import sqlite3
 import subprocess
@@ -11,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import oracle
 from histories import info, run
 
 HOST = (0, 1)  # kinds on no device
@@ -90,12 +90,7 @@ def check_damage(memtool, path, flips, dice):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--memtool", required=True)
-    parser.add_argument("--testdata", required=True, type=Path)
-    parser.add_argument("--flips", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    args = oracle.options(__doc__, flips=300, seed=1)
     faults = []
     for name in ("small", "old"):
         faults += check_figures(args.memtool, args.testdata / f"{name}.sqlite")
@@ -105,10 +100,7 @@ def main():
         status, out, errors = run(args.memtool, "top", args.testdata / f"{name}.sqlite")
         if status != code or out or errors.count("\n") > 2:
             faults.append(f"{name}: exit {status}: {errors}")
-    for fault in faults:
-        print(fault)
-    print(f"{len(faults)} faults")
-    return 1 if faults else 0
+    return oracle.verdict(faults)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 
 usage: written_databases_test.py --memtool PATH --testdata DIR
 """
-import argparse
 import json
 import sqlite3
 import sys
 import tempfile
-from pathlib import Path
 
+import oracle
 from histories import info, inputs, run
 
 
@@ -76,10 +75,7 @@ def check(memtool, path, said, file):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--memtool", required=True)
-    parser.add_argument("--testdata", required=True, type=Path)
-    args = parser.parse_args()
+    args = oracle.options(__doc__)
     faults, files = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for path in inputs(args.testdata):
@@ -87,10 +83,7 @@ def main():
             if said is not None:
                 files += 1
                 faults += check(args.memtool, path, said, f"{folder}/out.sqlite")
-    for fault in faults:
-        print(fault)
-    print(f"{files} files, {len(faults)} faults")
-    return 1 if faults or files < 30 else 0
+    return oracle.verdict(faults, files, least=30)
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ int memtool::fuzz::FuzzHistory(const std::uint8_t* data, std::size_t size) {
     const auto groups = GroupAllocations(view, *ParseBy("filefunction"));
     Require(groups.has_value(), "groups of allocations");
     const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
-    const TimelineMaker maker(index.recording(), trace, index.replay(trace), *groups);
+    const TimelineMaker maker(index.recording(), trace, index.replay(trace), *groups,
+                              index.summary(trace).reserved_base_bytes);
     for (const std::size_t points : {std::size_t{0}, std::size_t{7}}) {
       static_cast<void>(maker.Make({.first = -1, .last = last, .points = points}, {}, true));
     }

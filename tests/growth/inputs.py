@@ -19,6 +19,7 @@ def maker(folder, module):
 
 
 XPLANE, HLO, MTCAP = maker("xplane", "generate"), maker("hlo", "make_programs"), maker("capture_log", "generate")
+METRICS = maker("metrics", "make_metrics")
 AT, KIB, SECOND = 0x7F0000000000, 1024, 1_000_000
 
 
@@ -150,6 +151,29 @@ def bfc_dump(n):
         yield head + b"905] %s at %x next %d of size 256\n" % ((b"Free ", b"InUse")[i % 2], AT + 256 * i, after)
 
 
+def ascend(n):
+    """Tensors with names of their own, of which half outlive the recording."""
+    yield (b"Name,Size(KB),Allocation Time(us),Release Time(us),Duration(us),Allocation Total Allocated(MB),"
+           b"Allocation Total Reserved(MB),Stream Ptr,Device Type\n")
+    for i in range(n):
+        end = b"%d.500\t" % (SECOND * SECOND + 2 * i + 999) if i % 2 else b""
+        yield b"aten::op%d,1.0,%d.250\t,%s,,%r,%d.0,%d,NPU:%d\n" % (i, SECOND * SECOND + i, end, (i + 1) / KIB, n, i % 999, i % 8)
+
+
+def memscope(n):
+    """Calls of addresses of their own inside of operators, half of them freed; stacks of two lines."""
+    yield b"ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr,Call Stack(Python),Call Stack(C)\n"
+    for i in range(n):
+        at, where = SECOND ** 3 + 100 * i, AT + KIB * i
+        stack = b'"part.py(%d): f%d\nmain.py(3): main"' % (i, i) if i % 3 else b""
+        yield b"%d,OP_LAUNCH,ATEN_START,aten.op%d,%d,7,8,0,N/A,,,\n" % (5 * i, i, at)
+        yield (b'%d,MALLOC,PTA,N/A,%d,7,8,0,%#x,"{addr:%#x,size:1024,total:%d,used:%d,owner:PTA@part%d}",%s,\n' %
+               (5 * i + 1, at + 10, where, where, KIB * n, KIB * (i + 1), i, stack))
+        yield b"%d,OP_LAUNCH,ATEN_END,aten.op%d,%d,7,8,0,N/A,,,\n" % (5 * i + 2, i, at + 20)
+    for i in range(0, n, 2):
+        yield b'%d,FREE,PTA,N/A,%d,7,8,0,%#x,"{addr:%#x,size:1024}",,\n' % (5 * n + i, SECOND ** 3 + 100 * n + i, AT + KIB * i, AT + KIB * i)
+
+
 def nsys(n, path):
     process = 1 << 48 | 4242 << 24
     db = sqlite3.connect(path)
@@ -167,6 +191,67 @@ def nsys(n, path):
         db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
     db.close()
+
+
+def rocpd(n, path):
+    db = sqlite3.connect(path)
+    for name, columns, rows in [
+            ("rocpd_metadata", "tag, value", [("schema_version", "4")]),
+            ("rocpd_string", "id INTEGER PRIMARY KEY, string", [(i, f"roctx{i}" if i % 2 else f"call{i}") for i in range(n)]),
+            ("rocpd_track", "id INTEGER PRIMARY KEY, pid, tid, agent_id, queue_id, stream_id", [(i, i % 7, i, i % 5, i, i) for i in range(n)]),
+            ("rocpd_timestamp", "id INTEGER PRIMARY KEY, value", [(i + i // 3, i * 10) for i in range(2 * n)]),
+            ("rocpd_event", "id INTEGER PRIMARY KEY, extdata", [(i, '{"message":"range %d"}' % i) for i in range(n)]),
+            ("rocpd_info_pc", "id INTEGER PRIMARY KEY, function, file, line", [(i, f"f{i}", "a.cpp", i) for i in range(n)]),
+            ("rocpd_call_stack", "event_id, pc_id, depth", [(i - i % 2, i, i % 2) for i in range(n)]),
+            ("rocpd_region", "track_id, name_id, start_id, end_id, event_id", [(i, i, i + i // 3, i + 1 + (i + 1) // 3, i) for i in range(n)]),
+            ("rocpd_memory_allocate", "track_id, type, level, start_id, end_id, address, size, event_id",
+             [(i, "ALLOC", "REAL", i + i // 3, i + 1 + (i + 1) // 3, AT + KIB * i, KIB, i) for i in range(n)])]:
+        db.execute(f"CREATE TABLE {name}_1 ({columns})")
+        db.executemany(f"INSERT INTO {name}_1 VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    db.close()
+
+
+def ascend_db(n, path):
+    db = sqlite3.connect(path)
+    for name, columns, rows in [
+            ("NPU_INFO", "id, name", [(0, "Ascend910B")]),
+            ("STRING_IDS", "id INTEGER PRIMARY KEY, value", [(i, f"op{i}") for i in range(n)]),
+            ("NPU_OP_MEM", "operatorName, addr, type, size, timestampNs, component, deviceId",
+             [(i, AT + KIB * (i // 3), 5 + i % 3 // 2, KIB, 10 * (i ^ 1), i % 99, i % 3) for i in range(n)]),
+            ("OP_MEMORY", "name, size, allocationTime, releaseTime, streamPtr, deviceId",
+             [(i, KIB, 10 * i, 10 * i + 5000 if i % 2 else None, i, i % 3) for i in range(n)]),
+            ("NPU_MODULE_MEM", "moduleId, timestampNs, totalReserved, deviceId", [(i, i, KIB * i, i % 5) for i in range(n)])]:
+        db.execute(f"CREATE TABLE {name} ({columns})")
+        db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    db.close()
+
+
+def rocprof(n):
+    yield b"Kind,Operation,Agent_Id,Allocation_Size,Address,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+    for i in range(n):
+        yield b'M,MEMORY_ALLOCATION_ALLOCATE,"Agent %d",%d,%#x,1,%d,%d\n' % (i, KIB + i, AT + KIB * i, 10 * (n - i), 10 * (n - i) + 5)
+
+
+def rmm(n):
+    yield b"Thread,Time,Action,Pointer,Size,Stream\n"
+    for i in range(n):
+        yield b"%d,%02d:00:00.%06d,allocate%s,%#x,%d,%#x\n" % (i, i % 24, i % 1_000_000, b" failure" if i % 3 == 0 else b"", AT + KIB * i,
+                                                               KIB + i, i)
+
+
+def raft(n):
+    yield b"timestamp_us,nvtx_depth,nvtx_range,device_current,device_total,workspace_current,workspace_total\n"
+    for i in range(n):
+        yield b'%d,1,"range %d",%d,%d,%d,%d\n' % (i, i, KIB * i, KIB * i, KIB * (i % 7), KIB * i * 7)
+
+
+def raft_events(n):
+    yield b"timestamp_us,device_current,device_peak,device_total_alloc,device_total_freed,nvtx_depth,nvtx_range,event_source,event_bytes,alloc_range\n"
+    for i in range(n):
+        current = KIB * (i + 1)
+        yield b'%d,%d,%d,%d,0,1,"range %d",device,%d,"outer#%d > range %d#%d"\n' % (i, current, current, current, i, KIB, i % 97, i, i)
 
 
 def capture_log(n):
@@ -187,6 +272,29 @@ def capture_log(n):
     yield MTCAP.header(4096 + 65536 * len(chunks), n, 0) + b"".join(chunks)
 
 
+def tfevents(n):
+    for i in range(n):
+        yield METRICS.event(1_790_000_000 + i, i, "mem-allocated-bytes", METRICS.simple(KIB * (i + 1)))
+
+
+def wandb(n):
+    blocks = METRICS.Blocks()
+    for i in range(n):
+        blocks.record(METRICS.text(7, METRICS.text(2, METRICS.number(1, 1_790_000_000 + i)) +
+                                   METRICS.text(3, METRICS.item("gpu.0.memoryAllocatedBytes", KIB * (i + 1)))))
+    yield bytes(blocks.data)
+
+
+def metrics_csv(n):
+    yield b"step,reserved_bytes.all.current,allocated_bytes.all.current\n"
+    for i in range(n):
+        yield b"%d,%d,%d\n" % (i, KIB * (i + 2), KIB * (i + 1))
+
+
+def metrics_json(n):
+    return {"global_step": n, "log_history": [{"step": i, "mem-allocated-bytes": KIB * (i + 1)} for i in range(n)]}
+
+
 # Reader: the end of its files' names, and what makes one: an object for JSON and pickle, else the parts of a file;
 # a database is written to its path.
 MAKERS = {
@@ -205,7 +313,19 @@ MAKERS = {
     "log": (".log", log),
     "oom-text": (".log", oom_text),
     "bfc-dump": (".log", bfc_dump),
+    "tfevents": (".tfevents", tfevents),
+    "wandb": (".wandb", wandb),
+    "metrics-csv": (".csv", metrics_csv),
+    "metrics-json": (".json", metrics_json),
     "nsys": (".sqlite", nsys),
+    "rocpd": (".sqlite", rocpd),
+    "ascend-db": (".sqlite", ascend_db),
+    "rocprof": (".csv", rocprof),
+    "rmm": (".csv", rmm),
+    "raft": (".csv", raft),
+    "raft, events": (".csv", raft_events),
+    "ascend": (".csv", ascend),
+    "memscope": (".csv", memscope),
 }
 
 
@@ -213,8 +333,8 @@ def write(reader, n, folder):
     """-> the path of an input of n records"""
     ending, make = MAKERS[reader]
     path = Path(folder) / f"{reader.replace(', ', '_')}_{n}{ending}"
-    if make is nsys:
-        nsys(n, path)
+    if make in (nsys, rocpd, ascend_db):
+        make(n, path)
     elif ending == ".pickle":
         path.write_bytes(pickle.dumps(make(n), protocol=2))
     elif ending.endswith(".json"):

@@ -160,8 +160,9 @@ def only_differences_are_negative(it):
     if it.negative_samples():
         return
     for result in list(it.results.values()):
-        # What a rank holds more or less of than others has a sign, what it asked for has none.
-        signed = {"bytes"} if result.command == "ranks" else ()
+        # What a rank holds more or less of than others has a sign, what it asked for has none; so has what a setting
+        # saves, of which some take more.
+        signed = {"ranks": {"bytes"}, "whatif": {"saves"}}.get(result.command, ())
         if result.command in SIGNED_COMMANDS - {"ranks"} or result.code not in (0, 4) or "--diff" in result.words:
             continue
         if result.command == "events" and "adjust" in result.text():
@@ -172,7 +173,7 @@ def only_differences_are_negative(it):
                 if value < 0 and not SIGNED.match(key) and key not in signed and not expects(result, it):
                     yield result.command, f"`{result.words}`: {key} is {value:,}"
                     break
-        elif result.format == "table" and result.command not in ("index", "dot", "pprof", "flame", "ranks"):
+        elif result.format == "table" and result.command not in ("index", "dot", "pprof", "flame", "ranks", "whatif"):
             for found in NEGATIVE.finditer(result.text()) if not expects(result, it) else ():
                 yield result.command, f"`{result.words}`: {where(result.text(), found.start())!r}"
                 break

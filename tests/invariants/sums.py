@@ -26,9 +26,10 @@ def info_is_top(it):
             answer = it.json(f"top --at {moment} --device {shlex.quote(name)} -n 0 FILE")
             if answer and not it.clamped(answer):
                 yield from differ(moment, device[key], answer["total"], f"device {name}, info's {key} and top's total")
-    # A number may stand for several ledgers of one device; an arena of a log lies within another.
+    # A number may stand for several ledgers of one device; in some formats one lies within another.
     rows = it.info().get("devices", [])
-    for number in {row["device"] for row in rows if row["device"] >= 0 and it.info()["format"] != "capture_log"}:
+    nests = it.info()["format"] in ("capture_log", "ascend", "ascend-db", "memscope")
+    for number in {row["device"] for row in rows if row["device"] >= 0 and not nests}:
         for moment, key in (("end", "end_bytes"), ("start", "start_bytes")):
             held = [row[key] for row in rows if row["device"] == number]
             answer = it.json(f"top --at {moment} --device {number} -n 0 FILE") if len(held) > 1 and None not in held else None

@@ -41,6 +41,10 @@ const kLeftOut = /not in this build|pictures are not drawn|a folder without a pr
 
 const core = await startCore(coreFolder);
 core.copy(testdata, "/testdata");
+// Formats that it cannot read, and `oom` may take for any text.
+const readable = new Set(/^Reads: *(.*)$/m.exec(core.run(["--version"]).out.toString())[1].split(", "));
+const isOfLeftOut = (golden) =>
+  [...golden.split('"sample_type"')[0].matchAll(/"format":"([^"]+)"/g)].some(([, format]) => !readable.has(format));
 let equal = 0;
 let skipped = 0;
 const failed = [];
@@ -63,6 +67,10 @@ for (const file of files) {
       continue;
     }
     const wanted = readFileSync(golden);
+    if (isOfLeftOut(wanted.toString())) {
+      skipped += 1;
+      continue;
+    }
     if (first.out.equals(wanted) && second.out.equals(wanted) && first.code === Number(test.exit ?? 0)) {
       equal += 1;
     } else {

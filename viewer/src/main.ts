@@ -3,83 +3,79 @@ import { toSvg } from "./charts/pen";
 import type { Answer } from "./core/answers";
 import { unarmoured } from "./core/armour";
 import { Core } from "./core/core";
-import { toCsv } from "./core/csv";
 import { append, clear, field, h } from "./core/dom";
 import { commandLine, size } from "./core/format";
-import { readInputs, type InputFacts } from "./core/inputs";
+import { readBy, readInputs, type InputFacts } from "./core/inputs";
 import { inflated, taken } from "./core/packed";
+import { allOf, arranged, carried, mounted, named, sameFiles, type Arrangement, type Job } from "./core/job";
 import type { Mounted } from "./core/protocol";
-import { readState, writeState, type State } from "./core/state";
+import { afresh, readState, reduce, writeState, type State } from "./core/state";
 import { sentence } from "./core/words";
-import { Context, Outdated, type View } from "./ui/context";
+import { frameChips, frameField } from "./ui/chips";
+import { Context, Outdated, Session, type View } from "./ui/context";
+import { look, lookChoice, watchLook } from "./ui/look";
 import { save } from "./ui/save";
+import { tray } from "./ui/tray";
+import { welcome } from "./ui/welcome";
+import { advise } from "./views/advise";
 import { allocator } from "./views/allocator";
 import { buckets } from "./views/buckets";
+import { check } from "./views/check";
+import { compare } from "./views/compare";
 import { facts } from "./views/facts";
+import { fit } from "./views/fit";
 import { flame } from "./views/flame";
 import { graph } from "./views/graph";
 import { labels } from "./views/labels";
 import { leaks } from "./views/leaks";
+import { oom } from "./views/oom";
 import { overview } from "./views/overview";
+import { ranks } from "./views/ranks";
+import { steps } from "./views/steps";
 import { table } from "./views/table";
 import { timeline } from "./views/timeline";
+import { whatif } from "./views/whatif";
 
-const kViews: View[] = [overview, timeline, flame, table, allocator, graph, buckets, leaks, labels, facts];
+const kViews: View[] = [overview, compare, timeline, flame, table, allocator, graph, buckets, leaks, steps, oom, advise, whatif, fit, ranks, check, labels, facts];
 
 const kMaxLinkLength = 60_000;
+const kGesture = 700; // ms
+const kMoves = new Set(["from,to", "at", "at,block", "x", "zoom"]); // what wheels, held keys and sliders change
+// Commands whose answers are rows.
+const kRowCommands = new Set(["top", "diff", "buckets", "tags", "timeline", "flame", "segments", "events", "leaks", "advise", "peek", "info",
+  "steps", "ranks", "whatif", "fit", "check", "oom"]);
 const kKeys: [string, string][] = [
   ["1 … 9, 0", "the views"],
   ["/", "search, or the first filter"],
   ["Tab, Enter, arrows", "through tables and pictures"],
   ["+ − Page Up Page Down Home", "zoom, pan, all of the timeline"],
-  ["← → (with Shift: every event)", "the moment, on the timeline"],
+  ["← → (with Shift: every event), ↑ ↓", "the moment, on the timeline; the block at it"],
   ["[ ] { }", "the event before and after in the allocator; a hundred"],
+  ["+ − arrows Enter Escape", "on the map of memory: closer, further, from block to block, the block's story, all of it"],
   ["Escape, t", "all of the flame graph; the frame's row in the table"],
+  ["+ − 0", "zoom and fit the call graph"],
 ];
-
-interface Job {
-  inputs: Mounted[];
-  bases: Mounted[];
-}
-
-function decodeData(element: Element): Uint8Array {
-  const text = atob((element.textContent ?? "").trim());
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) {
-    bytes[i] = text.charCodeAt(i);
-  }
-  return bytes;
-}
-
-async function carried(): Promise<Job> {
-  const job: Job = { inputs: [], bases: [] };
-  for (const element of document.querySelectorAll("script.memtool-data")) {
-    const bytes = decodeData(element);
-    const data = element.getAttribute("data-encoding") === "deflate-raw"
-      ? await inflated(bytes) : new Blob([bytes as BlobPart]);
-    const input = { name: element.getAttribute("data-name") ?? "input", data };
-    (element.getAttribute("data-role") === "base" ? job.bases : job.inputs).push(input);
-    element.remove();
-  }
-  return job;
-}
 
 class Page {
   private state = readState(location.hash);
   private inputs: InputFacts[] = [];
   private bases: string[] = [];
   private info: Answer | undefined;
+  private session = new Session();
   private drawing = 0;
   private readonly status = h("p", { class: "status", role: "status" });
   private readonly title = h("div", { class: "inputs" });
   private readonly tabs = h("nav", { "aria-label": "views" });
-  private readonly filters = h("form", { class: "filters", submit: (event: Event) => event.preventDefault() });
+  private readonly filters = h("form", { class: "filters", "aria-label": "filters", submit: (event: Event) => event.preventDefault() });
+  private readonly chips = h("div", { class: "chips" });
   private readonly content = h("main", { id: "view", tabindex: -1 });
   private readonly lines = h("footer", { "aria-label": "the same in a terminal" });
   private readonly svg = h("button", { type: "button", id: "save-svg", click: () => this.saveSvg() }, "save SVG");
   private readonly progress = h("progress", { hidden: true, "aria-label": "read" });
+  private readonly files = h("div", { class: "files", hidden: true });
+  private readonly adding = h("input", { type: "file", multiple: true, id: "add-file", hidden: true });
   private readonly keys = h("dl", { class: "facts keys", hidden: true },
-    ...kKeys.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]));
+    ...kKeys.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]), h("dt", {}, "Colours"), h("dd", {}, lookChoice((patch) => this.change(patch))));
   private context: Context | undefined;
   private expected = 0;
 
@@ -95,6 +91,7 @@ class Page {
     };
     const open = h("input", { type: "file", multiple: true, id: "file", hidden: true });
     const openBase = h("input", { type: "file", id: "base-file", hidden: true });
+    this.adding.addEventListener("change", () => void this.add(mounted(this.adding.files)));
     open.addEventListener("change", () => void this.open({ inputs: mounted(open.files), bases: [] }));
     openBase.addEventListener("change", () => void this.addBase(mounted(openBase.files)));
     document.body.append(
@@ -103,14 +100,20 @@ class Page {
         h("button", { type: "button", id: "open", click: () => open.click() }, "open…"),
         h("button", { type: "button", id: "compare", title: "with a base: what grew since then; a file can be dropped here",
           click: () => openBase.click() }, "compare with…"),
+        h("button", { type: "button", id: "files", "aria-expanded": "false", "aria-controls": "tray", title: "the open files: order, base, more of them",
+          click: (event: Event) => {
+            this.files.hidden = !this.files.hidden;
+            (event.currentTarget as HTMLElement).setAttribute("aria-expanded", String(!this.files.hidden));
+          } }, "files"),
         h("button", { type: "button", id: "copy", click: () => this.copy() }, "copy as text"),
-        h("button", { type: "button", id: "save", click: () => this.saveCsv() }, "save CSV"),
+        h("button", { type: "button", id: "save", click: () => void this.saveCsv() }, "save CSV"),
         this.svg,
-        h("button", { type: "button", id: "help", title: "keys (?)", click: () => (this.keys.hidden = !this.keys.hidden) }, "?"),
-        open, openBase),
-      h("div", { class: "body" }, this.tabs, h("div", { class: "pane" }, this.filters, this.keys, this.content, this.lines)));
+        h("button", { type: "button", id: "help", title: "keys and colours (?)", "aria-label": "keys and colours", click: () => (this.keys.hidden = !this.keys.hidden) }, "?"),
+        open, openBase, this.adding),
+      h("div", { class: "body" }, this.tabs, h("div", { class: "pane" }, this.files, this.filters, this.keys, this.content, this.lines)));
     window.addEventListener("hashchange", () => {
       this.state = readState(location.hash);
+      look(this.state);
       void this.draw();
     });
     window.addEventListener("keydown", (event) => this.key(event));
@@ -121,16 +124,14 @@ class Page {
       const onCompare = event.target instanceof Element && event.target.closest("#compare") !== null;
       void (onCompare && this.job.inputs.length > 0 ? this.addBase(files) : this.open({ inputs: files, bases: [] }));
     });
-    this.welcome();
+    look(this.state);
+    watchLook(() => void this.draw());
+    clear(this.content, welcome((job) => void this.open(job), () => open.click()));
   }
 
   private job: Job = { inputs: [], bases: [] };
-
-  private welcome(): void {
-    clear(this.content, h("div", { class: "welcome" },
-      h("p", {}, "Drop a file here, or open one: a device memory profile of JAX, a memory snapshot of PyTorch, a log of MXNet, a trace of XLA, a capture log."),
-      h("p", { class: "note" }, "Nothing leaves this machine: the page is forbidden to use the network, and reads files in place.")));
-  }
+  private mounted: Job | undefined;
+  private readonly ownTitle = document.title === "memtool" ? "" : document.title; // of `memtool report --title`
 
   private say(text: string): void {
     this.progress.hidden ||= text === "";
@@ -138,12 +139,31 @@ class Page {
   }
 
   async addBase(bases: Mounted[]): Promise<void> {
-    await this.open({ inputs: this.job.inputs, bases });
+    await this.open({ ...this.job, bases }, true);
   }
 
-  async open(job: Job): Promise<void> {
+  private async add(files: Mounted[]): Promise<void> {
+    await this.open({ inputs: [...this.job.inputs, ...files], bases: this.job.bases }, true);
+  }
+
+  private async arrange(what: Arrangement, name: string): Promise<void> {
+    const job = arranged(this.job, what, name);
+    // Moments of other files mean nothing.
+    const first = job.inputs[0] !== this.job.inputs[0];
+    this.adopt({ input: "", ...(first ? { at: "", from: "", to: "", device: "" } : {}) });
+    await this.open(job, true);
+  }
+
+  // `same`: what was open, with other files beside it. Moments and picks of other files mean nothing.
+  async open(job: Job, same = false): Promise<void> {
     if (job.inputs.length === 0) {
       return;
+    }
+    const before = this.info === undefined ? undefined : this.job;
+    const seen = this.state;
+    if (before !== undefined && !same) {
+      this.adopt(afresh(this.state));
+      this.session = new Session();
     }
     this.job = job = named(job);
     this.expected = job.inputs.reduce((sum, input) => sum + input.data.size, 0);
@@ -152,33 +172,115 @@ class Page {
     clear(this.content, h("p", { class: "note" }, "reading…"));
     document.body.dataset["state"] = "reading";
     try {
-      await this.core.mount([...job.inputs, ...job.bases]);
+      if (this.mounted === undefined || !sameFiles(this.mounted, job)) {
+        this.mounted = job;
+        await this.core.mount(allOf(job));
+      }
+      this.session.leftOut = (job.leftOut ?? []).map((input) => input.name);
       this.info = await this.core.json(["info", ...job.inputs.map((input) => input.name)]);
+      for (const base of job.bases) {
+        await this.core.json(["info", base.name]); // one that cannot be read is none
+      }
       this.bases = job.bases.map((base) => base.name);
       this.inputs = readInputs(this.info);
-      clear(this.title, ...this.inputs.map((input) => h("span", { class: "input" }, input.name)),
-        ...this.bases.map((name) => h("span", { class: "input base" }, `against ${name}`)));
-      document.title = `${this.inputs[0]?.name ?? ""} · memtool`;
+      this.drawTitle();
       this.say("");
       await this.draw();
     } catch (error) {
+      if (await this.explain(job)) {
+        return;
+      }
+      const rest = await this.readable(job);
+      if (rest !== undefined) {
+        await this.open(rest, true);
+        return;
+      }
+      if (before !== undefined) { // what was open stays so
+        this.adopt(seen);
+        await this.reopen(before, sentence(error));
+        return;
+      }
       this.say("");
       clear(this.content, h("p", { class: "error", role: "alert" }, sentence(error)));
       document.body.dataset["state"] = "failed";
     }
   }
 
+  // What is no recording may be text with a failure's message, or digests of a job's ranks.
+  private async explain(job: Job): Promise<boolean> {
+    const names = job.inputs.map((input) => input.name);
+    for (const command of job.bases.length > 0 ? [] : ["oom", "ranks"]) {
+      try {
+        const info = await this.core.json([command, ...names]);
+        const { inputs, verdict, failed, rows } = info;
+        // Rows of digests are of other files.
+        if (command === "oom" ? verdict === "none" || failed === 0 || inputs.some((input) => input.format !== "oom-text")
+          : rows.length === 0 || rows.some((row) => names.includes(String(row["path"])))) {
+          continue;
+        }
+        this.info = info;
+        this.inputs = readBy(command, names);
+        this.bases = [];
+        this.drawTitle();
+        this.say("");
+        await this.draw();
+        return true;
+      } catch {
+        // what info said is said
+      }
+    }
+    return false;
+  }
+
+  private async readable(job: Job): Promise<Job | undefined> {
+    try {
+      const { inputs } = await this.core.json(["info", "--keep-going", ...job.inputs.map((input) => input.name)]);
+      const read = new Set(inputs.map((input) => input.path));
+      const leftOut = job.inputs.filter((input) => !read.has(input.name));
+      return read.size === 0 || leftOut.length === 0 ? undefined : { ...job, inputs: job.inputs.filter((input) => read.has(input.name)), leftOut };
+    } catch {
+      return undefined;
+    }
+  }
+
+  private async reopen(before: Job, why: string): Promise<void> {
+    this.mounted = before;
+    await this.core.mount(allOf(before));
+    this.job = before;
+    this.info = await this.core.json(["info", ...before.inputs.map((input) => input.name)]);
+    await this.draw();
+    this.say(why);
+  }
+
+  private drawTitle(): void {
+    clear(this.files, tray(this.job, {
+      arrange: (what, name) => void this.arrange(what, name), add: () => this.adding.click(),
+    }));
+    clear(this.title, ...this.inputs.map((input) => h("span", { class: "input" }, input.name)),
+      ...this.session.leftOut.map((name) => h("span", { class: "input base" }, `without ${name}, which cannot be read`)),
+      ...this.bases.map((name) => h("span", { class: "input base" }, `against ${name} `,
+        h("button", { type: "button", class: "link", title: "without a base", "aria-label": `no longer against ${name}`,
+          click: () => void this.open({ ...this.job, bases: [] }, true) }, "×"))));
+    document.title = this.ownTitle !== "" ? this.ownTitle : `${this.inputs[0]?.name ?? ""} · memtool`;
+  }
+
+  private gesture = { keys: "", at: 0 }; // notches of a wheel and held keys are one entry of the history
+
   private adopt(patch: Partial<State>): void {
-    this.state = { ...this.state, ...patch };
+    this.state = reduce(this.state, patch);
     const address = writeState(this.state);
+    const keys = Object.keys(patch).join();
+    const goesOn = kMoves.has(keys) && keys === this.gesture.keys && performance.now() - this.gesture.at < kGesture;
+    this.gesture = { keys, at: performance.now() };
     // A name of a megabyte is in no link: browsers refuse such addresses.
     if (location.hash !== address && address.length < kMaxLinkLength) {
-      history.pushState(null, "", address);
+      history[goesOn ? "replaceState" : "pushState"](null, "", address);
     }
   }
 
   private change(patch: Partial<State>): void {
     this.adopt(patch);
+    look(this.state);
     void this.draw();
   }
 
@@ -222,13 +324,15 @@ class Page {
     }
     const turn = ++this.drawing;
     document.body.dataset["state"] = "drawing";
-    const context = new Context(this.core, this.state, this.inputs, this.bases, this.info, {
+    const one = this.inputs.filter((input) => input.name === this.state.input);
+    const context = new Context(this.core, this.state, one.length > 0 ? one : this.inputs, this.inputs, this.bases, this.info, this.session, {
       change: (patch) => this.change(patch),
       refine: (one, patch, work) => void this.refine(one, patch, work),
       shows: (one) => this.isShown(one),
+      offers: (id) => views.some((view) => view.id === id),
     });
     context.turn = turn;
-    const views = kViews.filter((view) => view.shows(context));
+    const views: View[] = kViews.filter((view) => (context.first.only ?? view.id) === view.id && view.shows(context));
     const view = views.find((one) => one.id === this.state.view) ?? views[0]!;
     this.drawTabs(views, view);
     this.drawFilters(context);
@@ -277,6 +381,7 @@ class Page {
   }
 
   private drawFilters(context: Context): void {
+    clear(this.chips, ...frameChips(this.state, (patch) => this.change(patch)));
     if (this.filters.contains(document.activeElement)) {
       return;
     }
@@ -287,12 +392,18 @@ class Page {
     for (const mode of ["", "python", "all"]) {
       frames.append(h("option", { value: mode, selected: mode === this.state.frames }, mode === "" ? "your code" : mode));
     }
-    clear(this.filters,
+    const input = h("select", { id: "input", change: () => this.change({ input: input.value }) });
+    for (const name of ["", ...this.inputs.map((each) => each.name)]) {
+      input.append(h("option", { value: name, selected: name === this.state.input }, name === "" ? `all ${this.inputs.length}` : name));
+    }
+    clear(this.filters, ...(context.first.only !== undefined ? [] : [
+      this.inputs.length > 1 && h("label", {}, "input ", input),
       context.first.hasHistory && filter("at", "at", 14, "end, peak, event:N"),
       context.first.devices.length > 1 && filter("device", "device", 4, "all"),
       filter("focus", "only with", 16, "regular expression"),
       filter("ignore", "without", 16, "regular expression"),
-      h("label", {}, "frames ", frames));
+      h("label", {}, "frames ", frames),
+      frameField(() => this.state, (patch) => this.change(patch)), this.chips]));
   }
 
   private drawLines(lines: string[][]): void {
@@ -302,27 +413,52 @@ class Page {
       const line = commandLine(words);
       if (!seen.has(line)) {
         seen.add(line);
-        append(this.lines, [h("div", { class: "line" }, h("code", {}, line),
-          h("button", { type: "button", title: "copy this line", click: () => void navigator.clipboard.writeText(line) }, "copy"))]);
+        append(this.lines, [h("div", { class: "line" }, h("code", { tabindex: 0 }, line),
+          h("button", { type: "button", title: "copy this line", click: () => void this.clip(line) }, "copy"))]);
       }
     }
   }
 
   private copy(): void {
-    void navigator.clipboard.writeText(this.content.innerText);
+    void this.clip(this.content.innerText);
   }
 
-  private saveCsv(): void {
-    const rows = [...this.content.querySelectorAll("table tr")].map((row) =>
-      [...row.children].map((cell) => cell.textContent ?? ""));
-    save(`${this.state.view}.csv`, toCsv(rows), "text/csv");
+  // A page that came over plain http has no clipboard of its own.
+  private async clip(text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.say("copied");
+    } catch {
+      const area = h("textarea", { class: "clip", "aria-hidden": "true" });
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      this.say(document.execCommand("copy") ? "copied" : "this browser does not let pages copy: select and copy by hand");
+      area.remove();
+    }
+  }
+
+  // All rows as the core writes them, with its escaping.
+  private async saveCsv(): Promise<void> {
+    const lines = this.context?.lines ?? [];
+    const line = lines.find(([command]) => kRowCommands.has(command ?? ""));
+    if (line === undefined) {
+      this.say("there is no table in this view");
+      return;
+    }
+    const words = line.map((word, i) => (line[i - 1] === "-n" ? "0" : word));
+    try {
+      save(`${words[0]}.csv`, await this.core.text([...words, "--format", "csv"]), "text/csv");
+    } catch (error) {
+      this.say(sentence(error));
+    }
   }
 
   // The title is the line that has the same figures.
   private saveSvg(): void {
     const picture = this.context?.picture?.();
     if (picture !== undefined) {
-      save(`${this.state.view}.svg`, toSvg(picture, commandLine(this.context!.lines[0] ?? [])), "image/svg+xml");
+      save(`${this.state.view}.svg`, toSvg(picture, commandLine(this.context!.pictureWords ?? this.context!.lines[0] ?? [])), "image/svg+xml");
     }
   }
 
@@ -340,29 +476,10 @@ class Page {
     } else if (this.context?.keys[event.key] !== undefined) {
       this.context.keys[event.key]!();
     } else if (event.key === "/") {
-      (document.getElementById("search") ?? document.getElementById("focus"))?.focus();
+      (document.getElementById("search") ?? this.content.querySelector<HTMLElement>("input[type=search]") ?? document.getElementById("focus"))?.focus();
       event.preventDefault();
     }
   }
-}
-
-// Of two inputs of one name the second is in a folder, 2; a name is never taken for an option.
-function named(job: Job): Job {
-  const taken = new Set<string>();
-  const give = (input: Mounted): Mounted => {
-    const bare = input.name.replace(/^(?:\d+\/)?/, "").replace(/^-/, "./-");
-    let name = bare;
-    for (let folder = 2; taken.has(name); ++folder) {
-      name = `${folder}/${bare}`;
-    }
-    taken.add(name);
-    return { name, data: input.data };
-  };
-  return { inputs: job.inputs.map(give), bases: job.bases.map(give) };
-}
-
-function mounted(files: FileList | null): Mounted[] {
-  return [...(files ?? [])].map((file) => ({ name: file.name, data: file }));
 }
 
 async function main(): Promise<void> {

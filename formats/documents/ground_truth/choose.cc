@@ -96,7 +96,7 @@ Rows HighestOfEach(const Rows& rows) {
 std::string DescribeDeviceReading(const DeviceReading& reading) {
   std::string text;
   if (reading.gpu) {
-    text = fmt::format("GPU {}", *reading.gpu);
+    text = fmt::format("{} {}", reading.noun, *reading.gpu);
   }
   if (!reading.gpu_name.empty()) {
     text +=
@@ -118,7 +118,7 @@ std::string DescribeDeviceReading(const DeviceReading& reading) {
 }
 
 bool IsSeries(const DeviceReport& report) {
-  return HighestOfEach(AllOf(report)).size() < report.readings.size();
+  return report.has_histories && HighestOfEach(AllOf(report)).size() < report.readings.size();
 }
 
 Result<DeviceReading> ChooseDeviceReading(const DeviceReport& report, const ReportChoice& choice) {

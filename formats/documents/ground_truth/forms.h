@@ -21,6 +21,17 @@ bool LooksLikeSmiCsv(std::string_view first_line);
 DeviceReport ReadSmiCsv(std::string_view text);
 DeviceReport ReadSmiXml(std::string_view text);
 DeviceReport ReadSmiText(std::string_view text);
+// The table of nvidia-smi or hl-smi without arguments.
+bool LooksLikeSmiTable(std::string_view text);
+DeviceReport ReadSmiTable(std::string_view text);
+bool LooksLikeTpuInfo(std::string_view text);
+DeviceReport ReadTpuInfo(std::string_view text);
+// The boxes of xpu-smi stats.
+bool LooksLikeXpuStats(std::string_view text);
+DeviceReport ReadXpuStats(std::string_view text);
+// Lines of JSON.
+bool LooksLikeNeuronMonitor(std::string_view first_line);
+DeviceReport ReadNeuronMonitor(std::string_view text);
 DeviceReport ReadDcgmExporter(std::string_view text);
 DeviceReport ReadDcgmDmon(std::string_view text);
 // What Python prints of a dict, as JSON; see LooksLikePython.

@@ -1,5 +1,6 @@
-// The JSON forms: counters of torch and JAX, rocm-smi, amd-smi. The document is small (the caller
-// limits it), so it is held whole; the parser does not recurse, and neither does anything here.
+// The JSON forms: counters of torch and JAX, rocm-smi, amd-smi, neuron-monitor. The document is
+// small (the caller limits it), so it is held whole; the parser does not recurse, and neither does
+// anything here.
 #include <fmt/format.h>
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
@@ -8,6 +9,7 @@
 
 #include "documents/ground_truth/forms.h"
 #include "documents/ground_truth/text.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/json_memory.h"
 
 namespace memtool::formats::device_report {
@@ -191,9 +193,93 @@ bool AddAmd(DeviceReport& report, const Value& device) {
   return true;
 }
 
+// What a runtime of Neuron has on its cores, and each core by its number: the parts of a core are
+// all that is on it.
+void AddNeuron(DeviceReport& report, const Value& runtime, std::string_view time) {
+  const Value* used = Member(runtime, "report");
+  for (const std::string_view name : {"memory_used", "neuron_runtime_used_bytes"}) {
+    used = used == nullptr ? nullptr : Member(*used, name);
+  }
+  if (used == nullptr) {
+    return;
+  }
+  DeviceReading reading{.scope = ReportScope::kProcess};
+  const Value* pid = Member(runtime, "pid");
+  reading.pid = pid != nullptr && pid->IsInt64() ? std::optional(pid->GetInt64()) : std::nullopt;
+  const Value* tag = Member(runtime, "neuron_runtime_tag");
+  reading.process = tag != nullptr && tag->IsString() ? ToText(*tag) : "";
+  reading.time = time;
+  SetUsed(reading, AmountAt(*used, "neuron_device"), 0);
+  report.readings.push_back(std::move(reading));
+  const Value* cores = Member(*used, "usage_breakdown");
+  cores = cores == nullptr ? nullptr : Member(*cores, "neuroncore_memory_usage");
+  if (cores == nullptr || !cores->IsObject()) {
+    return;
+  }
+  for (const auto& [core, parts] : cores->GetObject()) {
+    DeviceReading one{
+        .scope = ReportScope::kDevice, .gpu = WholeNumber(ToText(core)), .noun = "NeuronCore"};
+    one.time = time;
+    std::int64_t sum = 0;
+    if (parts.IsObject()) {
+      for (const auto& [name, part] : parts.GetObject()) {
+        sum = SaturatingAdd(sum, BuildAmount(part, ToText(name)).bytes.value_or(0));
+      }
+    }
+    SetUsed(one, {sum, {}}, 0);
+    report.readings.push_back(std::move(one));
+  }
+}
+
+// What a list of {"metrics_type": "XPUM_STATS_MEMORY_USED", "value": 24.0} says, in MiB.
+std::optional<Amount> XpuUsed(const Value* metrics) {
+  if (metrics == nullptr || !metrics->IsArray()) {
+    return std::nullopt;
+  }
+  for (const Value& metric : metrics->GetArray()) {
+    const Value* type = Member(metric, "metrics_type");
+    if (type != nullptr && type->IsString() && ToText(*type) == "XPUM_STATS_MEMORY_USED") {
+      return AmountAt(metric, "value", "MiB");
+    }
+  }
+  return std::nullopt;
+}
+
+// xpu-smi stats -j: {"device_id": 0, "device_level": [...], "tile_level": [{"data_list": [...]}]}.
+// Devices of several tiles may have the memory of each of them only.
+bool AddXpu(DeviceReport& report, const Value& device) {
+  const Value* id = Member(device, "device_id");
+  const Value* whole = Member(device, "device_level");
+  const Value* tiles = Member(device, "tile_level");
+  if (whole == nullptr && tiles == nullptr) {
+    return false;
+  }
+  report.form = "xpu-smi-stats-json";
+  report.display = "xpu-smi stats";
+  report.has_histories = false;
+  DeviceReading reading{.scope = ReportScope::kDevice};
+  reading.gpu = id != nullptr && id->IsInt64() ? std::optional(id->GetInt64()) : std::nullopt;
+  std::optional<Amount> used = XpuUsed(whole);
+  std::int64_t parts = 1;
+  if (!used && tiles != nullptr && tiles->IsArray()) {
+    std::int64_t sum = 0;
+    parts = 0;
+    for (const Value& tile : tiles->GetArray()) {
+      const auto one = XpuUsed(Member(tile, "data_list"));
+      sum = SaturatingAdd(sum, one ? one->bytes.value_or(0) : 0);
+      parts += one && one->bytes ? 1 : 0;
+    }
+    used = parts > 0 ? std::optional(Amount{.bytes = sum}) : std::nullopt;
+  }
+  SetUsed(reading, used.value_or(Amount{.unavailable = "no XPUM_STATS_MEMORY_USED"}),
+          SaturatingMultiply(parts, kMiB / 2));
+  report.readings.push_back(std::move(reading));
+  return true;
+}
+
 bool AddAny(DeviceReport& report, const Value& value, std::optional<std::int64_t> gpu,
             std::string_view name) {
-  return AddAmd(report, value) || AddRocm(report, value, name) ||
+  return AddAmd(report, value) || AddXpu(report, value) || AddRocm(report, value, name) ||
          AddCounters(report, value, gpu, name);
 }
 
@@ -225,6 +311,43 @@ Place PlaceAt(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
+bool LooksLikeNeuronMonitor(std::string_view first_line) {
+  return first_line.starts_with('{') &&
+         first_line.find("\"neuron_runtime_data\"") != std::string_view::npos;
+}
+
+// One report per line, of which the last may be cut: the monitor runs until it is stopped.
+DeviceReport ReadNeuronMonitor(std::string_view text) {
+  DeviceReport report{
+      .form = "neuron-monitor", .display = "neuron-monitor", .has_histories = false};
+  const auto lines = SplitLines(text);
+  for (const Line& line : lines) {
+    Document document;
+    document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag>(
+        line.text.data(), line.text.size());
+    if (document.HasParseError() && line.number == lines.back().number && lines.size() > 1) {
+      report.notes.emplace_back("the last line is cut, and left out");
+      break;
+    }
+    if (document.HasParseError()) {
+      Refuse({line.number, document.GetErrorOffset() + 1},
+             fmt::format("not JSON: {}", rapidjson::GetParseError_En(document.GetParseError())),
+             "was the file cut?");
+    }
+    const Value* runtimes = Member(document, "neuron_runtime_data");
+    if (runtimes != nullptr && runtimes->IsArray()) {
+      for (const Value& runtime : runtimes->GetArray()) {
+        AddNeuron(report, runtime, fmt::format("line {}", line.number));
+      }
+    }
+  }
+  if (report.readings.empty()) {
+    Refuse({}, "no runtime says what memory it uses",
+           R"(its configuration needs {"type": "memory_used"} among the metrics of the runtimes)");
+  }
+  return report;
+}
+
 DeviceReport ReadDeviceReportJson(std::string_view text) {
   Document document;
   document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag>(text.data(),
@@ -240,7 +363,7 @@ DeviceReport ReadDeviceReportJson(std::string_view text) {
   if (report.readings.empty() && report.form.empty()) {
     Refuse({}, "JSON without any known memory counters",
            "read: torch.cuda.memory_stats(), JAX's memory_stats(), rocm-smi --showmeminfo vram "
-           "--json, amd-smi metric --mem-usage --json, amd-smi process --json");
+           "--json, amd-smi metric --mem-usage --json, amd-smi process --json, xpu-smi stats -j");
   }
   if (report.form.empty()) {
     report.form = "jax-memory-stats";

@@ -20,7 +20,8 @@ using namespace device_report;  // NOLINT(google-build-using-namespace): the fol
 
 constexpr std::size_t kMaxByteCount = std::size_t{8} << 20U;
 constexpr std::string_view kForms =
-    "read: nvidia-smi CSV, -q and -q -x, dcgm-exporter, dcgmi dmon, rocm-smi and amd-smi JSON, "
+    "read: nvidia-smi as it is, CSV, -q and -q -x, dcgm-exporter, dcgmi dmon, rocm-smi and amd-smi "
+    "JSON, xpu-smi dump and stats, hl-smi, neuron-monitor, tpu-info, "
     "torch.cuda.memory_stats() or JAX's memory_stats() as JSON or as printed, a number of bytes";
 
 void CheckText(std::string_view text) {
@@ -48,6 +49,48 @@ DeviceReport ReadNumber(std::string_view text) {
   return report;
 }
 
+// In the order in which they are tried. `first`: the first line, trimmed; a part of the text.
+struct TextForm {
+  bool (*fits)(std::string_view first, std::string_view text);
+  DeviceReport (*read)(std::string_view first, std::string_view text);
+};
+using Text = std::string_view;
+constexpr TextForm kTextForms[] = {
+    // NOLINT
+    {[](Text first, Text) {
+       return first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
+              first.starts_with("<!DOCTYPE");
+     },
+     [](Text first, Text text) {
+       return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));
+     }},
+    {[](Text first, Text) { return LooksLikeNeuronMonitor(first); },
+     [](Text, Text text) { return ReadNeuronMonitor(text); }},
+    {[](Text first, Text) { return LooksLikePython(first); },
+     [](Text, Text text) { return ReadDeviceReportJson(JsonOfPython(text)); }},
+    {[](Text first, Text) { return first.starts_with('{') || first.starts_with('['); },
+     [](Text, Text text) { return ReadDeviceReportJson(text); }},
+    {[](Text first, Text) { return first.starts_with("#Entity"); },
+     [](Text, Text text) { return ReadDcgmDmon(text); }},
+    {[](Text first, Text) {
+       return first.starts_with("# HELP") || first.starts_with("# TYPE") ||
+              first.starts_with("DCGM_FI_");
+     },
+     [](Text, Text text) { return ReadDcgmExporter(text); }},
+    {[](Text first, Text text) {
+       return first.starts_with("=") && text.find("NVSMI LOG") != Text::npos;
+     },
+     [](Text, Text text) { return ReadSmiText(text); }},
+    {[](Text, Text text) { return LooksLikeSmiTable(text); },
+     [](Text, Text text) { return ReadSmiTable(text); }},
+    {[](Text, Text text) { return LooksLikeXpuStats(text); },
+     [](Text, Text text) { return ReadXpuStats(text); }},
+    {[](Text, Text text) { return LooksLikeTpuInfo(text); },
+     [](Text, Text text) { return ReadTpuInfo(text); }},
+    {[](Text first, Text) { return LooksLikeSmiCsv(first); },
+     [](Text, Text text) { return ReadSmiCsv(text); }},
+};
+
 DeviceReport ReadForm(std::string_view text) {
   const auto lines = SplitLines(text);
   if (lines.empty()) {
@@ -61,31 +104,10 @@ DeviceReport ReadForm(std::string_view text) {
       return ReadDeviceReportJson(text.substr(static_cast<std::size_t>(next.data() - text.data())));
     }
   }
-  if (first.starts_with("<?xml") || first.starts_with("<nvidia_smi_log") ||
-      first.starts_with("<!DOCTYPE")) {
-    return ReadSmiXml(text.substr(static_cast<std::size_t>(first.data() - text.data())));
-  }
-  if (LooksLikePython(first)) {
-    return ReadDeviceReportJson(JsonOfPython(text));
-  }
-  if (first.front() == '{' || first.front() == '[') {
-    return ReadDeviceReportJson(text);
-  }
-  if (first.starts_with("#Entity")) {
-    return ReadDcgmDmon(text);
-  }
-  if (first.starts_with("# HELP") || first.starts_with("# TYPE") || first.starts_with("DCGM_FI_")) {
-    return ReadDcgmExporter(text);
-  }
-  if (text.find("NVSMI LOG") != text.npos && first.starts_with("=")) {
-    return ReadSmiText(text);
-  }
-  if (text.find("| NVIDIA-SMI") != text.npos) {
-    Refuse({lines.front().number, 1}, "the table of plain nvidia-smi is not a stable form",
-           "run: nvidia-smi --query-compute-apps=pid,used_memory --format=csv");
-  }
-  if (LooksLikeSmiCsv(first)) {
-    return ReadSmiCsv(text);
+  for (const TextForm& form : kTextForms) {
+    if (form.fits(first, text)) {
+      return form.read(first, text);
+    }
   }
   if (lines.size() == 1) {
     return ReadNumber(first);

@@ -1,6 +1,7 @@
-// nvidia-smi --query-compute-apps=… or --query-gpu=… with --format=csv[,noheader][,nounits]. The
-// tool quotes nothing, so a process name may hold commas: columns before it are counted from the
-// left, columns after it from the right.
+// nvidia-smi --query-compute-apps=… or --query-gpu=… with --format=csv[,noheader][,nounits], hl-smi
+// -Q with -f csv, which names its columns alike, and xpu-smi dump. The tool quotes nothing, so a
+// process name may hold commas: columns before it are counted from the left, columns after it from
+// the right.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,10 +29,19 @@ Column ParseColumn(std::string_view text) {
   return {Trimmed(text.substr(0, open)), text.substr(open + 1, text.size() - open - 2)};
 }
 
+// As nvidia-smi calls what xpu-smi dump has.
+std::string_view CommonName(std::string_view column) {
+  return column == "GPU Memory Used (MiB)" ? "memory.used"
+         : column == "DeviceId"            ? "index"
+         : column == "Timestamp"           ? "timestamp"
+                                           : column;
+}
+
 std::vector<Column> ParseHeader(std::string_view line) {
   std::vector<Column> columns;
   for (const auto part : Split(line, ',')) {
     columns.push_back(ParseColumn(part));
+    columns.back().name = CommonName(columns.back().name);
   }
   return columns;
 }
@@ -145,6 +155,7 @@ bool LooksLikeSmiCsv(std::string_view first_line) {
 DeviceReport ReadSmiCsv(std::string_view text) {
   auto lines = SplitLines(text);
   auto columns = ParseHeader(lines.front().text);
+  const bool of_xpu = lines.front().text.find("GPU Memory Used (MiB)") != std::string_view::npos;
   DeviceReport report;
   if (HasMemory(columns)) {
     lines.erase(lines.begin());
@@ -164,6 +175,10 @@ DeviceReport ReadSmiCsv(std::string_view text) {
   });
   report.form = processes ? "nvidia-smi-query-compute-apps-csv" : "nvidia-smi-query-gpu-csv";
   report.display = processes ? "nvidia-smi --query-compute-apps" : "nvidia-smi --query-gpu";
+  if (of_xpu) {
+    report.form = "xpu-smi-dump";
+    report.display = "xpu-smi dump";
+  }
   const bool loop = std::any_of(columns.begin(), columns.end(),
                                 [](const Column& column) { return column.name == "timestamp"; });
   bool skipped = false;

@@ -269,6 +269,7 @@ keywords:
   Activations: ["/^activations .peak.$/"]
   Compute buffers: ["/^(?:compute|output) buffers$/"]
   CUDA graphs: ["/^CUDA graphs$/"]
+  Compiled programs: ["/ of a program$/"]
   Outside the framework: ["/outside the framework$/"]
 )";
 

@@ -66,9 +66,14 @@ std::vector<Visible> VisibleAt(const HistoryIndex& log, const MomentSpec& moment
   return visible;
 }
 
-// The moment of a log that matches a snapshot whose last event was at `time`.
-MomentSpec MomentBeside(std::int64_t time) {
+// The moments of a log that may match a snapshot whose last event was at `time`. A log whose clock
+// began with the machine has no such time: then it is the end, or, where the process has given all
+// back by then, the peak.
+std::vector<MomentSpec> MomentsBeside(std::int64_t time, Clock clock) {
   MomentSpec moment{.text = "end"};
+  if (clock != Clock::kUnix) {
+    return {moment, {.kind = MomentSpec::Kind::kPeak, .text = "peak"}};
+  }
   if (time != kNoTime) {
     moment.kind = MomentSpec::Kind::kTime;
     moment.epoch = true;
@@ -77,7 +82,7 @@ MomentSpec MomentBeside(std::int64_t time) {
     moment.text =
         fmt::format("time:@{}.{:09}", moment.nanos / kSecond, std::abs(moment.nanos % kSecond));
   }
-  return moment;
+  return {moment};
 }
 
 std::uint64_t GetEnd(std::uint64_t address, std::int64_t size) {
@@ -207,14 +212,18 @@ Result<void> FrameworkSegments::Add(std::string name, const HistoryIndex& snapsh
 Result<std::optional<DriverJoin>> FrameworkSegments::Join(const HistoryIndex& log) {
   std::optional<Match> best;
   Snapshot* of = nullptr;
+  MomentSpec at;
   for (Snapshot& snapshot : snapshots_) {
     if (snapshot.used) {
       continue;
     }
-    Match match(snapshot, VisibleAt(log, MomentBeside(snapshot.time)));
-    if (match.Belongs() && (!best || match.found() > best->found())) {
-      best = std::move(match);
-      of = &snapshot;
+    for (MomentSpec& moment : MomentsBeside(snapshot.time, log.history().clock)) {
+      Match match(snapshot, VisibleAt(log, moment));
+      if (match.Belongs() && (!best || match.found() > best->found())) {
+        best = std::move(match);
+        of = &snapshot;
+        at = std::move(moment);
+      }
     }
   }
   if (!best) {
@@ -234,7 +243,7 @@ Result<std::optional<DriverJoin>> FrameworkSegments::Join(const HistoryIndex& lo
                     .segments = of->segments.size(),
                     .missing_segments = best->missing_segments(),
                     .holding = holding,
-                    .moment = MomentBeside(of->time)};
+                    .moment = std::move(at)};
 }
 
 }  // namespace memtool

@@ -11,9 +11,6 @@ namespace {
 
 using Kind = whatif::Request::Kind;
 
-// Small ones do not depend on the batch: scales, losses, masks of one value.
-constexpr std::int64_t kSmall = std::int64_t{16} << 10U;
-
 // What scales with the batch: of forward and backward, unless its size is a parameter's or its life
 // a gradient's.
 class Batch {
@@ -31,7 +28,7 @@ class Batch {
   [[nodiscard]] bool Scales(const Block& block) const {
     const bool computes = block.phase == Phase::kForward || block.phase == Phase::kBackward ||
                           block.phase == Phase::kRecompute;
-    return computes && block.made >= passes_.front().begin && block.size >= kSmall &&
+    return computes && block.made >= passes_.front().begin && block.size >= kSmallBlock &&
            !IsGradient(block) &&
            (block.phase == Phase::kForward || !parameters_.contains(block.size));
   }

@@ -72,10 +72,9 @@ class LossTail {
   }
   // Of the backward: gradients of parameters, and that of what the head was given.
   [[nodiscard]] bool Outlives(Time at) const {
-    constexpr std::int64_t kSmall = std::int64_t{16} << 10U;
     const Block& block = program_.blocks[program_.operations[at].block];
     return at >= pass_.backward && block.phase == Phase::kBackward && block.freed >= end_ &&
-           block.size >= kSmall;
+           block.size >= kSmallBlock;
   }
   [[nodiscard]] bool IsOfParameter(const Block& block) const { return block.freed > pass_.end; }
 

@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <tuple>
 #include <utility>
 
 #include "memtool/profile/advise/checkpoint.h"
+#include "memtool/profile/advise/operators.h"
 #include "memtool/profile/advise/step_edits.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
+#include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/filter.h"
 #include "memtool/profile/select/view.h"
 
@@ -19,157 +19,21 @@ namespace memtool::advise {
 
 namespace {
 
-constexpr std::string_view kForms =
-    "checkpoint:WHERE[,group=K][,every=N][,reentrant], next-step, foreach=False, "
-    "optimizer=8bit|sgd|cpu, zero1=N, accumulate=K, batch/2, chunk-loss=K, drop:REGEX, or settings "
-    "of the allocator";
 constexpr const char* kWholeStep =
     "a recording of a whole training step does: see memtool help recording";
-constexpr std::uint32_t kMost = 4096;  // ranks, parts, calls in a group
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
-
-tl::unexpected<Error> Unknown(std::string_view text) {
-  return Fail(ErrorCode::kUsage, fmt::format("'{}' is no change that is known", text),
-              std::string(kForms));
-}
-
-// "group=2" → 2, from 1 on.
-std::optional<std::uint32_t> CountBehind(std::string_view text, std::string_view name) {
-  if (!text.starts_with(name)) {
-    return std::nullopt;
-  }
-  const auto count = ParseNumber<std::uint32_t>(text.substr(name.size()));
-  return count && *count >= 1 && *count <= kMost ? count : std::nullopt;
-}
-
-Result<Edit> ParseCheckpoint(std::string_view text) {
-  constexpr std::string_view kName = "checkpoint:";
-  Edit edit{.text = std::string(text)};
-  std::string_view rest = text.substr(kName.size());
-  edit.where = rest.substr(0, rest.find(','));
-  while (rest.find(',') != std::string_view::npos) {
-    rest.remove_prefix(rest.find(',') + 1);
-    const std::string_view word = Trimmed(rest.substr(0, rest.find(',')));
-    if (const auto group = CountBehind(word, "group=")) {
-      edit.group = *group;
-    } else if (const auto every = CountBehind(word, "every=")) {
-      edit.every = *every;
-    } else if (word == "reentrant") {
-      edit.reentrant = true;
-    } else {
-      return Fail(ErrorCode::kUsage, fmt::format("checkpoint has no '{}'", word),
-                  "group=K (calls together), every=N, reentrant");
-    }
-  }
-  if (edit.where.empty()) {
-    return Fail(ErrorCode::kUsage, "checkpoint: of which function?",
-                "checkpoint:NAME or checkpoint:FILE.py:LINE, the line of the call");
-  }
-  return edit;
-}
-
-Result<Edit> ParseEdit(std::string_view text) {
-  using Kind = Edit::Kind;
-  Edit edit{.text = std::string(text)};
-  if (text.starts_with("checkpoint:")) {
-    return ParseCheckpoint(text);
-  }
-  if (constexpr std::string_view kDrop = "drop:"; text.starts_with(kDrop)) {
-    edit.kind = Kind::kDrop;
-    edit.where = text.substr(kDrop.size());
-    return edit;
-  }
-  static constexpr std::array<std::pair<std::string_view, Kind>, 4> kCounted{
-      {{"zero1=", Kind::kShard},
-       {"accumulate=", Kind::kAccumulate},
-       {"batch/", Kind::kBatch},
-       {"chunk-loss=", Kind::kChunkLoss}}};
-  for (const auto& [name, kind] : kCounted) {
-    if (!text.starts_with(name)) {
-      continue;
-    }
-    const auto count = CountBehind(text, name);
-    if (!count || *count < 2) {
-      return Fail(ErrorCode::kUsage, fmt::format("'{}': a number from 2 to {} belongs behind '{}'",
-                                                 text, kMost, name));
-    }
-    edit.kind = kind;
-    edit.count = *count;
-    return edit;
-  }
-  if (text == "next-step" || text == "foreach=False") {
-    edit.kind = text == "next-step" ? Kind::kNextStep : Kind::kForeachOff;
-    return edit;
-  }
-  if (constexpr std::string_view kOptimizer = "optimizer="; text.starts_with(kOptimizer)) {
-    edit.kind = Kind::kOptimizer;
-    edit.where = text.substr(kOptimizer.size());
-    return edit.where == "sgd" || edit.where == "8bit" || edit.where == "cpu"
-               ? Result<Edit>(edit)
-               : Result<Edit>(Unknown(text));
-  }
-  if (text.find(':') == std::string_view::npos) {
-    return Unknown(text);
-  }
-  auto settings = whatif::ParseAllocatorConf(std::string(text));
-  MEMTOOL_TRY(settings);
-  edit.kind = Kind::kSettings;
-  edit.settings = *std::move(settings);
-  return edit;
-}
-
-OptimizerChange ToChange(std::string_view word) {
-  return word == "sgd"    ? OptimizerChange::kSgd
-         : word == "8bit" ? OptimizerChange::k8Bit
-                          : OptimizerChange::kCpu;
-}
-
 // Of a block that a change was made of.
 bool IsLeftOut(const Program& program, std::uint32_t row) {
   return row < program.base_blocks ? !program.base_gone.empty() && program.base_gone[row] != 0
                                    : program.blocks[row].made == kNever;
 }
 
-// The last name of a path with slashes of either kind.
-std::string_view Base(std::string_view path) {
-  return path.substr(
-      path.find_last_of("/\\") == std::string_view::npos ? 0 : path.find_last_of("/\\") + 1);
-}
-
 }  // namespace
 
-Result<Edits> ParseEdits(std::string_view text) {
-  constexpr std::string_view kJoin = " + ";
-  Edits edits;
-  while (true) {
-    const std::size_t end = std::min(text.find(kJoin), text.size());
-    auto edit = ParseEdit(Trimmed(text.substr(0, end)));
-    MEMTOOL_TRY(edit);
-    edits.push_back(*std::move(edit));
-    if (end == text.size()) {
-      break;
-    }
-    text.remove_prefix(end + kJoin.size());
-  }
-  return edits;
-}
-
-std::string ToText(std::span<const Edit> edits) {
-  std::string text;
-  for (const Edit& edit : edits) {
-    text += (text.empty() ? "" : " + ") + edit.text;
-  }
-  return text;
-}
-
 Editor::Editor(const HistoryIndex& index, const Trace& trace, const whatif::Requests& requests)
-    : index_(index), program_(MakeProgram(index, trace, requests)), sites_(index.recording()) {
+    : index_(index),
+      program_(MakeProgram(index, trace, requests)),
+      sites_(index.recording()),
+      operators_(OperatorsOf(index.recording())) {
   sites_.Measure(program_);
 }
 
@@ -208,7 +72,7 @@ std::vector<Editor::Candidate> Editor::Candidates(std::size_t most) const {
       continue;  // the whole of a forward: computing it again needs as much as keeping it
     }
     candidate.where =
-        fmt::format("{}:{}", Base(index_.recording().Text(site.caller_file)), site.caller_line);
+        fmt::format("{}:{}", BaseName(index_.recording().Text(site.caller_file)), site.caller_line);
     candidates.push_back(std::move(candidate));
   }
   return candidates;
@@ -229,7 +93,7 @@ std::optional<std::uint32_t> Editor::FindSite(std::string_view where) const {
     }
     const std::string_view file = where.substr(0, colon);
     const std::string_view caller = recording.Text(site.caller_file);
-    return site.caller_line == *line && (caller == file || Base(caller) == Base(file));
+    return site.caller_line == *line && (caller == file || BaseName(caller) == BaseName(file));
   };
   std::vector<std::uint32_t> fitting;
   for (std::uint32_t i = 0; i < sites.size(); ++i) {
@@ -250,6 +114,21 @@ std::optional<std::uint32_t> Editor::FindSite(std::string_view where) const {
   return fitting.empty() ? std::nullopt : std::optional(fitting.front());
 }
 
+namespace {
+
+Result<void> CanCast(const Operators& operators) {
+  if (operators.autocast) {
+    return Fail(ErrorCode::kUnsupported, "autocast=bf16: it runs under autocast already");
+  }
+  return operators.any
+             ? Result<void>()
+             : Fail(ErrorCode::kUnsupported, "autocast=bf16: its stacks name no operators",
+                    "_record_memory_history() names them, with stacks=\"python\" it "
+                    "does not");
+}
+
+}  // namespace
+
 Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed& changed) const {
   using Kind = Edit::Kind;
   const auto known = [&edit](std::optional<Program> made, std::string_view what) {
@@ -267,10 +146,12 @@ Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed
     case Kind::kOptimizer:
     case Kind::kShard: {
       auto made = edit.kind == Kind::kShard ? ShardState(program, edit.count)
-                                            : ChangeOptimizer(program, ToChange(edit.where));
-      for (const std::uint32_t row : FindState(program).blocks) {
+                                            : ChangeOptimizer(program, edit.optimizer);
+      const OptimizerState state = FindState(program);
+      changed.state_per_parameter = state.per_parameter;
+      for (const std::uint32_t row : state.blocks) {
         const bool gone = made && IsLeftOut(*made, row);
-        changed.moved = SaturatingAdd(changed.moved, gone ? program.blocks[row].size : 0);
+        changed.state_gone = SaturatingAdd(changed.state_gone, gone ? program.blocks[row].size : 0);
       }
       return known(std::move(made), "state of an optimizer");
     }
@@ -278,6 +159,10 @@ Result<Program> Editor::Change(const Program& program, const Edit& edit, Changed
       return known(SmallerBatch(program, edit.count), "backward pass");
     case Kind::kAccumulate:
       return known(Accumulate(program, edit.count), "backward pass");
+    case Kind::kAutocast:
+      MEMTOOL_TRY(CanCast(operators_));
+      return known(Autocast(program, operators_),
+                   "operators of forward and backward that belong together");
     case Kind::kChunkLoss:
       return known(ChunkLoss(program, edit.count), "loss at the end of its forward");
     default:

@@ -62,13 +62,7 @@ class ProgramWriter {
     }
     player_.Send(request);
     for (const whatif::SegmentChange& change : player_.allocator().changes()) {
-      Event event = At(request);
-      event.key = change.address;
-      event.size = change.size;
-      event.domain = static_cast<std::uint8_t>(trace_.segments.value());
-      event.action = change.released ? (expandable_ ? Action::kSegmentUnmap : Action::kSegmentFree)
-                                     : (expandable_ ? Action::kSegmentMap : Action::kSegmentAlloc);
-      Append(event, request);
+      Append(whatif::SegmentEvent(At(request), change, trace_, expandable_), request);
     }
     if (allocates) {
       NoteAddress(request.tag);
@@ -90,12 +84,9 @@ class ProgramWriter {
   }
 
   void Push(const whatif::Request& request, Action action) {
-    Event event = At(request);
-    event.key = addresses_[request.tag];
-    event.size = owners_[request.tag].second;
+    Event event = whatif::BlockEvent(At(request), addresses_[request.tag],
+                                     owners_[request.tag].second, action, trace_);
     event.stream = request.stream;
-    event.domain = static_cast<std::uint8_t>(trace_.blocks.value());
-    event.action = action;
     Append(event, request);
   }
 

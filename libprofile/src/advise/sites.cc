@@ -8,6 +8,7 @@
 
 #include "memtool/profile/advise/calls.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/paths.h"
 #include "memtool/profile/select/frame_class.h"
 
 namespace memtool::advise {
@@ -16,29 +17,26 @@ namespace {
 
 using Kind = whatif::Request::Kind;
 
-// Files whose frames stand between a call and what it calls, and are neither.
+// Files whose frames stand between a call and what it calls, and are neither. Some recordings have
+// only the last names of files.
 constexpr std::array kBetween = std::to_array<std::string_view>(
     {"torch/nn/modules/module.py", "torch/nn/functional.py", "torch/utils/checkpoint.py",
-     "torch/_dynamo/eval_frame.py", "torch/utils/_contextlib.py", "torch/autograd/grad_mode.py",
-     "accelerate/hooks.py", "contextlib.py", "functools.py", "einops.py", "torch/_tensor.py"});
-// The same where a recording has names of files alone.
-constexpr std::array kBetweenBare =
-    std::to_array<std::string_view>({"module.py", "functional.py", "checkpoint.py", "contextlib.py",
-                                     "functools.py", "einops.py", "grad_mode.py", "eval_frame.py"});
+     "torch/utils/_contextlib.py", "torch/autograd/grad_mode.py", "torch/_tensor.py",
+     "torch/_dynamo/eval_frame.py", "accelerate/hooks.py", "contextlib.py", "functools.py",
+     "einops.py"});
 constexpr std::array kBetweenFolders =
     std::to_array<std::string_view>({"/einops/", "/torch/_dynamo/", "/torch/_functorch/"});
 
 bool StandsBetween(std::string_view path) {
   std::string file(path);
   std::replace(file.begin(), file.end(), '\\', '/');
-  const auto ends = [&file](std::string_view end) {
-    return file.ends_with(end) &&
-           (file.size() == end.size() || file[file.size() - end.size() - 1] == '/');
-  };
-  const auto has = [&file](std::string_view part) { return file.find(part) != std::string::npos; };
-  return std::any_of(kBetween.begin(), kBetween.end(), ends) ||
-         std::any_of(kBetweenFolders.begin(), kBetweenFolders.end(), has) ||
-         std::find(kBetweenBare.begin(), kBetweenBare.end(), file) != kBetweenBare.end();
+  const std::string rooted = "/" + file;
+  return std::any_of(kBetween.begin(), kBetween.end(),
+                     [&](std::string_view one) {
+                       return rooted.ends_with("/" + std::string(one)) || file == BaseName(one);
+                     }) ||
+         std::any_of(kBetweenFolders.begin(), kBetweenFolders.end(),
+                     [&](std::string_view part) { return rooted.find(part) != std::string::npos; });
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class KeyText {
       }
     } else if (!single) {
       Add(python_, frame);
-      if (level_ == KeyLevel::kLines) {
+      if (level_ == KeyLevel::kFramesAndLines) {
         Add(python_, static_cast<std::uint32_t>(line));
       }
     } else if (rank > best_) {

@@ -7,6 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/row_map.h"
 
 namespace memtool {
 
@@ -190,7 +191,7 @@ class Backward {
       for (std::uint32_t i = 0; i < segment.block_count; ++i) {
         const Block& block = recording_.state->blocks[segment.first_block + i];
         if (block.state != BlockState::kInactive) {
-          at_end_[block.address] = segment.first_block + i;
+          at_end_.Put(block.address, segment.first_block + i);
           expandable_keeps_ |=
               segment.expandable && !segment.small && block.size > Rounded(block.requested) &&
               SaturatingSubtract(block.size, Rounded(block.requested)) <= kSmallSize;
@@ -212,9 +213,9 @@ class Backward {
     if (!live.before_recording && live.event) {
       placed.allocated_at = static_cast<std::int64_t>(*live.event - trace_.first_event);
     }
-    const auto end = at_end_.find(live.address);
-    if (!placed.exact && end != at_end_.end() && !FreedLater(live)) {
-      placed.block.size = recording_.state->blocks[end->second].size;
+    const std::uint32_t end = at_end_.Get(live.address);
+    if (!placed.exact && end != RowMap::kNone && !FreedLater(live)) {
+      placed.block.size = recording_.state->blocks[end].size;
       placed.exact = true;
     }
     placed_.insert_or_assign(live.address, placed);
@@ -226,7 +227,8 @@ class Backward {
     if (!freed_known_) {
       freed_known_ = true;
       for (auto i = static_cast<std::size_t>(last_ + 1); i < events_.size(); ++i) {
-        if (events_[i].action == Action::kFreeCompleted) {
+        if (events_[i].action == Action::kFreeCompleted &&
+            at_end_.Get(events_[i].key) != RowMap::kNone) {
           freed_.insert(events_[i].key);
         }
       }
@@ -354,8 +356,8 @@ class Backward {
   std::span<const Event> events_;
   std::int64_t last_;
   Segments segments_;
-  std::map<std::uint64_t, std::uint32_t> at_end_;  // address → row of AllocatorState::blocks
-  KeySet<std::uint64_t> freed_;                    // addresses freed after the moment
+  RowMap at_end_;                // address → row of AllocatorState::blocks
+  KeySet<std::uint64_t> freed_;  // of these, freed after the moment
   bool freed_known_ = false;
   bool expandable_keeps_ = false;
   std::map<std::uint64_t, Placed> placed_;

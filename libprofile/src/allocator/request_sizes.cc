@@ -17,8 +17,9 @@ const Event* FailedAt(const Recording& recording, const Trace& trace, std::int64
 }
 
 RequestSizes::RequestSizes(const Recording& recording, const Trace& trace, std::int64_t last) {
+  largest_.resize(2 * recording.history->streams.size());
   const auto take = [this](std::uint16_t stream, bool small, std::int64_t bytes) {
-    std::int64_t& largest = largest_[{stream, small}];
+    std::int64_t& largest = largest_[PoolOf(stream, small)];
     largest = std::max(largest, bytes);
   };
   for (const Event& event : GetEvents(recording, trace)) {
@@ -38,13 +39,12 @@ RequestSizes::RequestSizes(const Recording& recording, const Trace& trace, std::
     }
   }
   if (const Event* failed = FailedAt(recording, trace, last)) {
-    largest_[{failed->stream, failed->size <= kMaxSmallBlock}] = failed->size;
+    largest_[PoolOf(failed->stream, failed->size <= kMaxSmallBlock)] = failed->size;
   }
 }
 
 std::int64_t RequestSizes::Of(const Segment& segment) const {
-  const auto at = largest_.find({segment.stream, segment.small});
-  return at == largest_.end() ? 0 : at->second;
+  return largest_[PoolOf(segment.stream, segment.small)];
 }
 
 std::vector<SegmentUse> UseOfEach(const StateAtMoment& at, const Recording& recording,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "answers/account_part.h"
@@ -66,6 +67,28 @@ class Rows {
   std::vector<AccountRow> rows_;
   std::optional<std::int64_t> whole_;
 };
+
+// Of one ladder, from its end: the parts of a step stand below it, one level deeper. A step that is
+// unknown is what its parts add up to.
+void PutRests(std::vector<AccountRow>& rows) {
+  struct Parts {
+    bool any = false;
+    std::int64_t bytes = 0;
+  };
+  std::map<int, Parts> below;
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    AccountRow& row = rows[i];
+    const AccountStep& step = row.step;
+    const Parts parts = std::exchange(below[step.level + 1], {});
+    const bool known = step.kind != AccountStep::Kind::kUnknown;
+    if (known && parts.any && parts.bytes <= step.bytes) {
+      row.rest = SaturatingSubtract(step.bytes, parts.bytes);
+    }
+    Parts& own = below[step.level];
+    own.any = own.any || known || parts.any;
+    own.bytes = SaturatingAdd(own.bytes, known ? step.bytes : parts.bytes);
+  }
+}
 
 }  // namespace
 
@@ -201,7 +224,9 @@ void AccountMaker::MakeRows(const Ladder& ladder, bool named, AccountAnswer& ans
   if (ladder.requested && !of_allocated) {  // the last step
     rows.AddBuckets(*ladder.requested, level);
   }
-  for (AccountRow& row : std::move(rows).Take()) {
+  std::vector<AccountRow> made = std::move(rows).Take();
+  PutRests(made);
+  for (AccountRow& row : made) {
     row.device = named ? ladder.device : std::string();
     row.ladder = answer.facts.size();
     answer.rows.push_back(std::move(row));

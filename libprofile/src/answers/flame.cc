@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "answers/flame_buckets.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/model/label_text.h"
@@ -35,14 +37,25 @@ struct Call {
 // The tree while stacks are added: every call comes after its caller.
 class CallTree {
  public:
-  explicit CallTree(NodeSpace& space) : space_(space), calls_(1), slots_(1024) {}
+  // `buckets`: null where nobody asks for them.
+  CallTree(NodeSpace& space, FlameBuckets* buckets)
+      : space_(space), buckets_(buckets), calls_(1), slots_(1024) {}
 
   void Add(const Selection& selection, Granularity granularity, bool base) {
     NodeWalker walker(selection.view(), granularity, space_);
     NodeStack stack;
-    for (const StackSum& sum : selection.sums().rows) {
-      if (walker.Expand(sum, stack)) {
-        AddStack(stack, selection.recording(), sum.value, base);
+    const bool split = buckets_ != nullptr && !base;
+    if (split) {
+      buckets_->Read(selection);
+    }
+    const auto& rows = selection.sums().rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!walker.Expand(rows[i], stack)) {
+        continue;
+      }
+      const std::uint32_t call = AddStack(stack, selection.recording(), rows[i].value, base);
+      if (split) {
+        buckets_->Add(i, call);
       }
     }
   }
@@ -62,12 +75,17 @@ class CallTree {
         parent.width = SaturatingAdd(parent.width, call.width);
       }
     }
+    if (buckets_ != nullptr) {
+      buckets_->Finish(calls_.size(), [this](std::uint32_t call) { return calls_[call].parent; });
+    }
   }
 
   [[nodiscard]] std::vector<Call> TakeCalls() && { return std::move(calls_); }
 
  private:
-  void AddStack(const NodeStack& stack, const Recording& recording, std::int64_t value, bool base) {
+  // The innermost call.
+  std::uint32_t AddStack(const NodeStack& stack, const Recording& recording, std::int64_t value,
+                         bool base) {
     std::uint32_t at = kRoot;
     const std::int64_t size = Magnitude(value);
     for (std::size_t i = stack.nodes.size(); i-- > 0;) {
@@ -82,6 +100,7 @@ class CallTree {
     }
     std::int64_t& self = base ? calls_[at].base_self : calls_[at].self;
     self = SaturatingAdd(self, value);
+    return at;
   }
 
   static std::size_t ComputeHash(std::uint32_t parent, NodeId node) {
@@ -117,6 +136,7 @@ class CallTree {
   }
 
   NodeSpace& space_;
+  FlameBuckets* buckets_;
   std::vector<Call> calls_;
   std::vector<std::uint32_t> slots_;  // open addressing: call, 0 = free; a power of two
 };
@@ -124,11 +144,13 @@ class CallTree {
 // Makes rows of the tree, callers first.
 class RowMaker {
  public:
-  RowMaker(std::vector<Call> calls, NodeSpace& space, const FlameQuery& query, FlameAnswer& answer)
+  RowMaker(std::vector<Call> calls, NodeSpace& space, const FlameBuckets* buckets,
+           const FlameQuery& query, FlameAnswer& answer)
       : calls_(std::move(calls)),
         frames_(calls_.size()),
         smaller_(space.Intern(kSmaller, "", 0)),
         space_(space),
+        buckets_(buckets),
         query_(query),
         answer_(answer),
         begins_(frames_ + 1) {
@@ -234,6 +256,10 @@ class RowMaker {
       row.base_bytes = call.base;
       row.base_self = call.base_self;
     }
+    if (const auto most = buckets_ == nullptr ? std::nullopt : buckets_->Of(at)) {
+      row.bucket = most->name;
+      row.bucket_bytes = most->bytes;
+    }
     answer_.levels = std::max(answer_.levels, row.depth);
     answer_.rows.push_back(row);
     return row.id;
@@ -243,6 +269,7 @@ class RowMaker {
   std::size_t frames_;
   NodeId smaller_;
   const NodeSpace& space_;
+  const FlameBuckets* buckets_;
   const FlameQuery& query_;
   FlameAnswer& answer_;
   std::vector<std::size_t> begins_;
@@ -258,9 +285,14 @@ std::optional<std::int64_t> FlameRow::change() const {
 
 FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selection>& inputs,
                   const FlameQuery& query) {
-  FlameAnswer answer{.difference = !bases.empty()};
+  FlameAnswer answer{.difference = !bases.empty(), .buckets = query.keywords != nullptr};
   const auto space = std::make_shared<NodeSpace>();
-  CallTree tree(*space);
+  std::optional<FlameBuckets> split;
+  if (query.keywords != nullptr) {
+    split.emplace(*query.keywords);
+  }
+  FlameBuckets* buckets = split ? &*split : nullptr;
+  CallTree tree(*space, buckets);
   const auto add = [&](const std::vector<Selection>& side, bool base) {
     for (const Selection& selection : side) {
       answer.head.Add(selection);
@@ -275,18 +307,22 @@ FlameAnswer Flame(const std::vector<Selection>& bases, const std::vector<Selecti
   answer.total = root.total;
   answer.base_total = root.base;
   answer.width = root.width;
-  RowMaker(std::move(calls), *space, query, answer).Make();
+  RowMaker(std::move(calls), *space, buckets, query, answer).Make();
   answer.names = space;
   return answer;
 }
 
 AnswerView MakeView(const FlameAnswer& answer) {
-  return ViewRows(answer.head,
-                  {{"difference", answer.difference},
-                   {"total", answer.total},
-                   {"base_total", answer.difference ? Value(answer.base_total) : Value()},
-                   {"frames_left_out", answer.frames_left_out}},
-                  answer.rows, kFlameFields);
+  std::vector<Field<FlameRow>> fields(kFlameFields.begin(), kFlameFields.end());
+  if (!answer.buckets) {
+    std::erase_if(fields, [](const Field<FlameRow>& field) { return field.type.ends_with("?"); });
+  }
+  return ViewRows<FlameRow>(answer.head,
+                            {{"difference", answer.difference},
+                             {"total", answer.total},
+                             {"base_total", answer.difference ? Value(answer.base_total) : Value()},
+                             {"frames_left_out", answer.frames_left_out}},
+                            answer.rows, std::move(fields));
 }
 
 }  // namespace memtool

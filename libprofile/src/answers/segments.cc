@@ -10,6 +10,7 @@
 #include "memtool/profile/allocator/allocator_state.h"
 #include "memtool/profile/allocator/request_sizes.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/label_text.h"
 #include "memtool/profile/select/at_moment.h"
@@ -49,6 +50,16 @@ class Holders {
  public:
   explicit Holders(AllocationGroups groups) : groups_(std::move(groups)) {}
 
+  // A number per holder, in the order in which they are asked for.
+  std::optional<std::size_t> Number(StackId stack, std::vector<SegmentHolder>& holders) {
+    const std::uint32_t group = GetGroup(stack);
+    const auto [it, fresh] = numbers_.try_emplace(group, holders.size());
+    if (fresh) {
+      holders.push_back(Holder(group));
+    }
+    return it->second;
+  }
+
   [[nodiscard]] SegmentHolder Largest(std::span<const Block> blocks) const {
     std::map<std::uint32_t, std::int64_t> held;
     for (const Block& block : blocks) {
@@ -87,7 +98,55 @@ class Holders {
   }
 
   AllocationGroups groups_;
+  KeyMap<std::uint32_t, std::size_t> numbers_;
 };
+
+// Who allocated what lies at an address, as entries of a trace.
+using AllocatedAt = KeyMap<std::uint64_t, std::int64_t>;
+
+AllocatedAt FindAllocations(const HistoryIndex& index, const Trace& trace, std::int64_t last) {
+  AllocatedAt found;
+  for (const LiveBlock& live : index.replay(trace).LiveAt(last)) {
+    if (live.event && !live.before_recording && !live.without_address) {
+      found.insert_or_assign(live.address,
+                             static_cast<std::int64_t>(*live.event - trace.first_event));
+    }
+  }
+  return found;
+}
+
+std::vector<SegmentBlock> ListBlocks(const Segment& segment, std::span<const Block> blocks,
+                                     const AllocatedAt& allocated, Holders& names,
+                                     std::vector<SegmentHolder>& holders) {
+  std::vector<SegmentBlock> list;
+  list.reserve(blocks.size());
+  for (const Block& block : blocks) {
+    SegmentBlock& each = list.emplace_back();
+    each.offset = static_cast<std::int64_t>(block.address - segment.address);
+    each.size = block.size;
+    each.state = block.state;
+    if (block.state == BlockState::kInactive) {
+      continue;
+    }
+    each.requested = block.requested;
+    each.holder = names.Number(block.stack, holders);
+    if (const auto at = allocated.find(block.address); at != allocated.end()) {
+      each.event = at->second;
+    }
+  }
+  return list;
+}
+
+std::string_view StateName(BlockState state) {
+  switch (state) {
+    case BlockState::kInactive:
+      return "free";
+    case BlockState::kPendingFree:
+      return "pending";
+    default:
+      return "live";
+  }
+}
 
 SegmentRow MakeSegmentRow(const Segment& segment, std::span<const Block> blocks,
                           const SegmentUse& use, const Holders& holders, std::size_t slices) {
@@ -106,6 +165,15 @@ SegmentRow MakeSegmentRow(const Segment& segment, std::span<const Block> blocks,
     row.fill = GetFill(segment, blocks, slices);
   }
   return row;
+}
+
+void CountSplits(const Segment& segment, std::span<const Block> blocks, SegmentTotals& totals) {
+  for (const Block& block : blocks) {
+    if (block.state == BlockState::kInactive && segment.active > 0) {
+      ++totals.splits;
+      totals.split_bytes = SaturatingAdd(totals.split_bytes, block.size);
+    }
+  }
 }
 
 }  // namespace
@@ -127,7 +195,8 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   }
   auto groups = GroupAllocations(selection.view(), query_.by);
   MEMTOOL_TRY(groups);
-  const Holders holders(*std::move(groups));
+  Holders holders(*std::move(groups));
+  answer_.blocks = query_.blocks;
   answer_.head.Add(selection);
   SegmentTotals& totals = answer_.totals;
   totals.empty_cache =
@@ -137,6 +206,8 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
     const Trace& trace = recording.history->traces[moment.trace];
     const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
     const std::vector<SegmentUse> uses = UseOfEach(at, recording, trace, moment.event);
+    const AllocatedAt allocated =
+        query_.blocks ? FindAllocations(*selection.history(), trace, moment.event) : AllocatedAt();
     totals.failed = totals.failed || FailedAt(recording, trace, moment.event) != nullptr;
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       const Segment& segment = at.state.segments[i];
@@ -145,12 +216,10 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
       SegmentRow row = MakeSegmentRow(segment, blocks, uses[i], holders, query_.slices);
       row.stream = recording.history->streams[segment.stream];
       row.estimated = at.estimated[i] != 0;
-      for (const Block& block : blocks) {
-        if (block.state == BlockState::kInactive && segment.active > 0) {
-          ++totals.splits;
-          totals.split_bytes = SaturatingAdd(totals.split_bytes, block.size);
-        }
+      if (query_.blocks) {
+        row.block_list = ListBlocks(segment, blocks, allocated, holders, answer_.holders);
       }
+      CountSplits(segment, blocks, totals);
       Sum(row);
       answer_.rows.push_back(std::move(row));
     }
@@ -207,34 +276,62 @@ Result<SegmentsAnswer> Segments(const Selection& selection, SegmentsQuery query)
   return std::move(maker).Make();
 }
 
+Value BlocksValue(const SegmentRow& row) {
+  Value::List list;
+  list.reserve(row.block_list.size());
+  for (const SegmentBlock& block : row.block_list) {
+    list.emplace_back(Value::Object{{"offset", block.offset},
+                                    {"size", block.size},
+                                    {"requested", block.requested},
+                                    {"state", StateName(block.state)},
+                                    {"holder", Value(block.holder)},
+                                    {"event", Value(block.event)}});
+  }
+  return list;
+}
+
 std::vector<NamedValue> MakeFigures(const SegmentsAnswer& answer) {
   const SegmentTotals& totals = answer.totals;
   const bool known = totals.pieces_known();
-  return {{"total", totals.free},
-          {"reserved", totals.reserved},
-          {"allocated", totals.allocated},
-          {"pending_free", totals.pending},
-          {"free", totals.free},
-          {"largest_free", known ? Value(totals.largest_free) : Value()},
-          {"returnable_bytes", totals.gives.returnable},
-          {"reuse_only_bytes", totals.gives.reuse_only},
-          {"fragmented_bytes", known ? Value(totals.gives.fragmented) : Value()},
-          {"fragmented_for", totals.request},
-          {"private_pool_bytes", totals.gives.private_pool},
-          {"unlisted_bytes", totals.gives.unlisted},
-          {"inactive_splits", totals.splits},
-          {"inactive_split_bytes", totals.split_bytes},
-          {"unused_segments", totals.unused},
-          {"unused_bytes", totals.unused_bytes},
-          {"pinned_segments", totals.pinned},
-          {"pinned_free_bytes", totals.pinned_bytes},
-          {"pinned_live_bytes", totals.pins},
-          {"unplaced_bytes", totals.unplaced},
-          {"fragmentation", known ? Value(totals.fragmentation()) : Value()}};
+  std::vector<NamedValue> figures{
+      {"total", totals.free},
+      {"reserved", totals.reserved},
+      {"allocated", totals.allocated},
+      {"pending_free", totals.pending},
+      {"free", totals.free},
+      {"largest_free", known ? Value(totals.largest_free) : Value()},
+      {"returnable_bytes", totals.gives.returnable},
+      {"reuse_only_bytes", totals.gives.reuse_only},
+      {"fragmented_bytes", known ? Value(totals.gives.fragmented) : Value()},
+      {"fragmented_for", totals.request},
+      {"private_pool_bytes", totals.gives.private_pool},
+      {"unlisted_bytes", totals.gives.unlisted},
+      {"inactive_splits", totals.splits},
+      {"inactive_split_bytes", totals.split_bytes},
+      {"unused_segments", totals.unused},
+      {"unused_bytes", totals.unused_bytes},
+      {"pinned_segments", totals.pinned},
+      {"pinned_free_bytes", totals.pinned_bytes},
+      {"pinned_live_bytes", totals.pins},
+      {"unplaced_bytes", totals.unplaced},
+      {"fragmentation", known ? Value(totals.fragmentation()) : Value()}};
+  if (answer.blocks) {
+    Value::List holders;
+    for (const SegmentHolder& holder : answer.holders) {
+      holders.emplace_back(Value::Object{
+          {"name", holder.name}, {"file", holder.file}, {"line", Value(LineValue(holder.line))}});
+    }
+    figures.emplace_back("holders", std::move(holders));
+  }
+  return figures;
 }
 
 AnswerView MakeView(const SegmentsAnswer& answer) {
-  return ViewRows(answer.head, MakeFigures(answer), answer.rows, kSegmentFields);
+  std::vector<Field<SegmentRow>> fields(kSegmentFields.begin(), kSegmentFields.end());
+  if (!answer.blocks) {
+    std::erase_if(fields, [](const Field<SegmentRow>& field) { return field.key == "block_list"; });
+  }
+  return ViewRows<SegmentRow>(answer.head, MakeFigures(answer), answer.rows, std::move(fields));
 }
 
 }  // namespace memtool

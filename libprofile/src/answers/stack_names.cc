@@ -40,6 +40,17 @@ std::string StackName::Stack() const {
   return text;
 }
 
+Value StackName::Frames() const {
+  Value::List list;
+  for (const NodeId node : frames) {
+    const std::int64_t at = (*space)[node].line;
+    list.emplace_back(Value::Object{{"name", std::string(space->Name(node))},
+                                    {"file", std::string(space->File(node))},
+                                    {"line", at > 0 ? Value(at) : Value()}});
+  }
+  return list;
+}
+
 StackNames::Frame StackNames::GetFrame(NodeId node) const {
   return {space_.Name(node), space_.File(node), space_[node].line};
 }

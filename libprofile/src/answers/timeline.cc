@@ -45,7 +45,8 @@ Result<void> ChooseTraces(const HistoryIndex& index, const TimelineQuery& query,
 
 TimelineMaker CreateMaker(const HistoryIndex& index, const TimelineOfTrace& one,
                           const AllocationGroups& groups) {
-  return {index.recording(), index.history().traces[one.trace], index.replay(one.trace), groups};
+  return {index.recording(), index.history().traces[one.trace], index.replay(one.trace), groups,
+          one.summary.reserved_base_bytes};
 }
 
 // The groups whose own highest, over all traces, is highest; ties by name.
@@ -150,6 +151,7 @@ void AddLoops(const HistoryIndex& index, TimelineAnswer& answer) {
     one.steps_from = found.source;
     one.step_mark = found.mark;
     one.loops = FindProgramLoops(index, trace, allocations, found);
+    one.keepers = FindForwardKeepers(index, trace, 1);
   }
 }
 
@@ -238,6 +240,7 @@ TimelineRow TimelineAnswer::Row(std::size_t row) const {
           .device = one.device,
           .allocated = point.allocated,
           .reserved = one.tells_reserved() ? point.reserved : kUntold,
+          .lowest = point.lowest,
           .layers = one.timeline.GetLayers(row - one.first_row)};
 }
 
@@ -324,13 +327,15 @@ AnswerColumn BuildColumn(const TimelineAnswer& answer, const FieldInfo& field) {
   } else if (field.key == "event") {
     column.data = PointValues(answer, &TimelinePoint::event);
   } else {
-    const bool allocated = field.key == "allocated";
+    std::int64_t TimelinePoint::*const amount = field.key == "allocated" ? &TimelinePoint::allocated
+                                                : field.key == "lowest"  ? &TimelinePoint::lowest
+                                                                         : &TimelinePoint::reserved;
+    const bool reserved = amount == &TimelinePoint::reserved;
     PutAmounts(GetValues(answer,
-                         [allocated](const TimelineOfTrace& one, std::size_t row) {
-                           const TimelinePoint& point = one.timeline.points[row];
-                           return allocated              ? point.allocated
-                                  : one.tells_reserved() ? point.reserved
-                                                         : kUntold;
+                         [amount, reserved](const TimelineOfTrace& one, std::size_t row) {
+                           return reserved && !one.tells_reserved()
+                                      ? kUntold
+                                      : one.timeline.points[row].*amount;
                          }),
                column);
   }

@@ -52,7 +52,7 @@ TopAnswer TopMaker::AgainstBase() {
 
 // What the peak would be without each of the first rows.
 void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
-  if (histories_.empty() || query_.by.kind != By::Kind::kFrame ||
+  if (histories_.empty() || answer.by.kind != By::Kind::kFrame ||
       histories_.front().view().has_label_frames()) {
     return;
   }
@@ -72,7 +72,7 @@ void TopMaker::AddPeaks(std::vector<Row>& rows, TopAnswer& answer) {
     const auto without =
         PeakWithoutRows(*selection.history(), selection.view(), selection.moments(),
                         {.rows = std::span(rows).first(count),
-                         .granularity = query_.by.granularity,
+                         .granularity = answer.by.granularity,
                          .space = &space_,
                          .with_callees = query_.peak_with_callees});
     const auto add = [](std::optional<std::int64_t>& sum, std::optional<std::int64_t> peak) {

@@ -216,13 +216,16 @@ void WriteJsonLines(const AnswerView& answer, std::size_t limit, const TextSink&
 void WriteCsv(const AnswerView& answer, std::size_t limit, const TextSink& out) {
   std::string line;
   for (const FieldInfo& field : answer.fields) {
-    line += (line.empty() ? "" : ",") + EscapeCsv(field.key);
+    line += field.layout.nests ? "" : (line.empty() ? "" : ",") + EscapeCsv(field.key);
   }
   line += "\r\n";
   out(line);
   ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
     line.clear();
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (answer.fields[i].layout.nests) {
+        continue;
+      }
       line += i == 0 ? "" : ",";
       std::visit(CsvCell{line}, row[i].data());
     }

@@ -383,10 +383,11 @@ void ForgetKept(std::uint32_t group, std::vector<RowPart>& parts) {
 // Parts of a program that, as far as anything shows, went through fewer iterations than a trend
 // takes.
 bool ShowsFewIterations(const HistoryIndex& index, const HistorySteps& steps) {
-  return !steps.marked && (steps.few > 1 || std::none_of(steps.traces.begin(), steps.traces.end(),
-                                                         [&index](const ChosenTrace& one) {
-                                                           return ShowsIterations(index, one);
-                                                         }));
+  // A log's values are samples, of one iteration or of many.
+  return !steps.marked && index.recording().metadata.origin.kind != RecordingKind::kLog &&
+         (steps.few > 1 ||
+          std::none_of(steps.traces.begin(), steps.traces.end(),
+                       [&index](const ChosenTrace& one) { return ShowsIterations(index, one); }));
 }
 
 }  // namespace

@@ -342,8 +342,11 @@ Result<HistorySteps> StepsOfHistory(const HistoryIndex& index, const StepOptions
     MEMTOOL_TRY(equal);
     spans = *std::move(equal);
   }
+  // A log's first value says what was there: nothing grew to it.
+  const std::int64_t first = recording.metadata.origin.kind == RecordingKind::kLog ? 0 : -1;
   for (ChosenTrace& one : steps.traces) {
-    one.steps = spans.empty() ? EqualSteps(one.range, parts)
+    const Step whole{std::clamp(first, one.range.first, one.range.last), one.range.last};
+    one.steps = spans.empty() ? EqualSteps(whole, parts)
                               : StepsBySpans(GetEvents(recording, *one.trace), one.range, spans);
   }
   if (by_marks) {

@@ -170,9 +170,34 @@ bool EventKeeper::Keeps(LabelSetId labels, StackId stack) {
   return kept == kKept;
 }
 
-EventCursor::EventCursor(const View& view, std::vector<EventRange> ranges,
-                         const EventFilter& filter)
-    : recording_(view.recording()), keeper_(view), ranges_(std::move(ranges)), filter_(filter) {}
+EventCursor::EventCursor(const HistoryIndex& index, const View& view,
+                         std::vector<EventRange> ranges, const EventFilter& filter)
+    : index_(index),
+      recording_(view.recording()),
+      keeper_(view),
+      ranges_(std::move(ranges)),
+      filter_(filter) {
+  FindWanted();
+}
+
+void EventCursor::FindWanted() {
+  constexpr std::size_t kFewOf = 8;  // of so many events one
+  const History& history = *recording_.history;
+  std::size_t count = 0;
+  for (const EventRange& range : ranges_) {
+    count += static_cast<std::size_t>(std::max<std::int64_t>(range.last + 1 - range.first, 0));
+  }
+  if (count > history.events.size() / kFewOf) {
+    return;
+  }
+  wanted_.emplace();
+  for (const EventRange& range : ranges_) {
+    const auto events = GetEvents(recording_, history.traces[range.trace]);
+    for (std::int64_t i = range.first; i <= range.last; ++i) {
+      wanted_->Put(events[static_cast<std::size_t>(i)].key, 0);
+    }
+  }
+}
 
 // Traces that are not selected still count versions, as they do in the viewer.
 bool EventCursor::EnterTrace() {
@@ -184,11 +209,11 @@ bool EventCursor::EnterTrace() {
   inside_ = true;
   at_ = 0;
   range_ = {.trace = trace_, .first = 0, .last = -1};
-  replay_.reset();
+  replay_ = nullptr;
   if (ranges_[next_range_].trace == trace_) {
     range_ = ranges_[next_range_++];
-    replay_.emplace(recording_, traces[trace_]);
-    live_ = replay_->Summarize().base_bytes;
+    replay_ = &index_.replay(trace_);
+    live_ = index_.summary(trace_).base_bytes;
     others_.clear();
     MatchRequests();
     MatchSegments();
@@ -200,13 +225,14 @@ bool EventCursor::EnterTrace() {
 // the others are matched here, by following only their addresses.
 void EventCursor::MatchRequests() {
   RowMap waiting;
-  for (std::size_t i = 0; i < events_.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(range_.first); static_cast<std::int64_t>(i) <= range_.last;
+       ++i) {
     if (events_[i].action == Action::kFreeRequested && !CompletesNext(i)) {
       waiting.Put(events_[i].key, 0);
     }
   }
   RowMap open;
-  for (std::size_t i = 0; waiting.size() > 0 && i < events_.size(); ++i) {
+  for (std::size_t i = 0; waiting.size() > 0 && static_cast<std::int64_t>(i) <= range_.last; ++i) {
     const Event& event = events_[i];
     if (event.action > Action::kFreeCompleted || waiting.Get(event.key) == RowMap::kNone) {
       continue;
@@ -227,6 +253,12 @@ bool EventCursor::CompletesNext(std::size_t request) const {
 }
 
 void EventCursor::MatchSegments() {
+  const auto chosen = events_.subspan(static_cast<std::size_t>(range_.first),
+                                      static_cast<std::size_t>(range_.last + 1 - range_.first));
+  if (std::none_of(chosen.begin(), chosen.end(),
+                   [](const Event& event) { return OfSegment(event.action); })) {
+    return;
+  }
   RowMap open;
   for (std::size_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
@@ -246,8 +278,9 @@ void EventCursor::MatchSegments() {
   }
 }
 
-std::optional<BlockId> EventCursor::Count(const Event& event) {
-  if (event.action > Action::kSegmentUnmap && event.action != Action::kAnnotate) {
+std::optional<BlockId> EventCursor::Count(const Event& event, bool inside) {
+  if ((event.action > Action::kSegmentUnmap && event.action != Action::kAnnotate) ||
+      (!inside && wanted_ && wanted_->Get(event.key) == RowMap::kNone)) {
     return std::nullopt;
   }
   const bool segment = OfSegment(event.action);
@@ -302,11 +335,11 @@ bool EventCursor::NextInTrace(ListedEvent& out) {
   while (at_ < end) {
     const std::int64_t number = at_++;
     const Event& event = events_[static_cast<std::size_t>(number)];
-    const std::optional<BlockId> id = Count(event);
-    if (replay_) {
+    const bool inside = number >= range_.first && number <= range_.last;
+    const std::optional<BlockId> id = Count(event, inside);
+    if (replay_ != nullptr) {
       live_ = RunningAdd(live_, replay_->ChangeAt(static_cast<std::uint32_t>(number)));
     }
-    const bool inside = number >= range_.first && number <= range_.last;
     if (!inside || !filter_.Matches(event) || (filter_.id && id != filter_.id)) {
       continue;
     }

@@ -96,8 +96,9 @@ AllocationGroups GroupByStack(const View& view, const By& by, NodeSpace& space) 
           GroupOf(stacks, {}, groups.names, [] { return Name{.name = std::string(kNoStack)}; });
     } else if (by.kind == By::Kind::kStack) {
       const std::vector<StringId> key = space.StackNames(stack.nodes);
-      groups.of_stack[i] =
-          GroupOf(stacks, key, groups.names, [&] { return Name{.name = space.ShareStack(key)}; });
+      groups.of_stack[i] = GroupOf(stacks, key, groups.names, [&] {
+        return Name{.name = space.ShareStack(key), .stack = StackId(i)};
+      });
     } else {
       const NodeId node = stack.nodes.front();
       groups.of_stack[i] = GroupOf(nodes, node, groups.names, [&] {
@@ -155,14 +156,9 @@ AllocationGroups GroupByBucket(const View& view, const By& by) {
     if (!view.Expand(StackId(i), visible)) {
       continue;
     }
-    std::uint32_t group = others;
-    std::uint32_t rest = others;  // of words that count only when no other does
-    for (const std::uint32_t word : matches.Words(matches.Of(StackId(i), LabelSetId(0U)))) {
-      const WordPlace& place = by.keywords->places()[word];
-      std::uint32_t& first = by.keywords->word(word).rest ? rest : group;
-      first = place.axis == axis ? std::min(first, place.category) : first;
-    }
-    groups.of_stack[i] = group == others ? rest : group;
+    const auto word =
+        DecidingWord(*by.keywords, matches.Words(matches.Of(StackId(i), LabelSetId(0U))), axis);
+    groups.of_stack[i] = word ? by.keywords->places()[*word].category : others;
   }
   return groups;
 }

@@ -67,6 +67,7 @@ class Collector {
     } else if (point.event > range_.first && changed) {
       Offer(point, held);
     }
+    live_ = point.allocated;
   }
 
   Timeline Finish(const TimelinePoint& last, std::span<const std::int64_t> held) && {
@@ -88,7 +89,11 @@ class Collector {
   };
 
   void Keep(const TimelinePoint& point, std::span<const std::int64_t> held) {
+    Keep(point, held, point.allocated);
+  }
+  void Keep(const TimelinePoint& point, std::span<const std::int64_t> held, std::int64_t lowest) {
     out_.points.push_back(point);
+    out_.points.back().lowest = lowest;
     out_.layers.insert(out_.layers.end(), held.begin(),
                        held.begin() + static_cast<std::ptrdiff_t>(out_.layer_count));
   }
@@ -101,7 +106,9 @@ class Collector {
     if (const std::size_t part = part_of_.Of(point.event, point.time); part != part_) {
       Close();
       part_ = part;
+      lowest_ = live_;  // which the part begins with
     }
+    lowest_ = std::min(lowest_, point.allocated);
     if (!best_.set || point.allocated > best_.point.allocated) {
       best_ = {true, point, {held.begin(), held.end()}};
     }
@@ -112,7 +119,7 @@ class Collector {
 
   void Close() {
     if (best_.set) {
-      Keep(best_.point, best_.held);
+      Keep(best_.point, best_.held, lowest_);
       best_.set = false;
     }
   }
@@ -126,7 +133,7 @@ class Collector {
     }
     const std::ptrdiff_t row = at - out_.points.begin();
     const auto layers = static_cast<std::ptrdiff_t>(out_.layer_count);
-    out_.points.insert(at, candidate.point);
+    out_.points.insert(at, candidate.point)->lowest = candidate.point.allocated;
     out_.layers.insert(out_.layers.begin() + row * layers, candidate.held.begin(),
                        candidate.held.begin() + layers);
   }
@@ -137,7 +144,9 @@ class Collector {
   Timeline out_;
   std::size_t part_ = SIZE_MAX;
   Candidate best_;
-  Candidate reserved_;  // the highest of the whole range
+  Candidate reserved_;       // the highest of the whole range
+  std::int64_t live_ = 0;    // after the event before
+  std::int64_t lowest_ = 0;  // of the part
 };
 
 // Current live bytes, in all and per layer.
@@ -171,11 +180,12 @@ class LayerSums {
 }  // namespace
 
 TimelineMaker::TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
-                             const AllocationGroups& groups)
+                             const AllocationGroups& groups, std::int64_t reserved_base)
     : recording_(recording),
       trace_(trace),
       replay_(replay),
       groups_(groups),
+      reserved_base_(reserved_base),
       events_(GetEvents(recording, trace)) {}
 
 std::uint32_t TimelineMaker::GroupOfStack(StackId stack) const {
@@ -252,7 +262,7 @@ void TimelineMaker::Walk(std::int64_t last, std::span<const std::uint32_t> chose
     group == kBefore ? sums.AddBefore(bytes) : sums.Add(group, bytes);
   };
   ForEachBase(add);
-  TimelinePoint now{.allocated = sums.total(), .reserved = replay_.Summarize().reserved_base_bytes};
+  TimelinePoint now{.allocated = sums.total(), .reserved = reserved_base_};
   visit(now, false, sums.held());
   for (std::int64_t i = 0; i <= last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);

@@ -162,6 +162,21 @@ std::vector<std::uint32_t> Keywords::Find(std::string_view text, Place place) co
   return found;
 }
 
+std::optional<std::uint32_t> DecidingWord(const Keywords& keywords,
+                                          std::span<const std::uint32_t> words, std::size_t axis) {
+  std::optional<std::uint32_t> rest;
+  for (const std::uint32_t word : words) {
+    if (keywords.places()[word].axis != axis) {
+      continue;
+    }
+    if (!keywords.word(word).rest) {
+      return word;
+    }
+    rest = rest ? rest : word;
+  }
+  return rest;
+}
+
 KeywordMatches::KeywordMatches(const Keywords& keywords, const Recording& recording)
     : keywords_(keywords),
       recording_(recording),

@@ -27,8 +27,17 @@ bool HasAllocator(const Recording& recording) {
   return recording.history && recording.state;
 }
 
+// Without the allocator's state a failure still says what was asked for, and what was live. Of a
+// job's log its messages are read instead, which name devices in words of their own.
 bool CanRunOut(const Recording& recording) {
-  return HasAllocator(recording) && recording.metadata.origin.kind != RecordingKind::kProgram;
+  const auto failed = [&recording] {
+    const auto& events = recording.history->events;
+    return std::any_of(events.begin(), events.end(),
+                       [](const Event& event) { return event.action == Action::kOom; });
+  };
+  const RecordingKind kind = recording.metadata.origin.kind;
+  return recording.history && kind != RecordingKind::kProgram && kind != RecordingKind::kLog &&
+         (recording.state || failed());
 }
 
 // A log gives bytes per token, or nothing to scale by.

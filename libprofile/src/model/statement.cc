@@ -45,6 +45,10 @@ constexpr std::array kAmounts = {
     AmountKind{"cached", "cached", AmountRole::kLevel},
     AmountKind{"largest_free", "largest free piece", AmountRole::kDevice},
     AmountKind{"lacking", "lacking", AmountRole::kBudget},
+    AmountKind{"arguments", "arguments of a program", AmountRole::kPart},
+    AmountKind{"results", "results of a program", AmountRole::kPart},
+    AmountKind{"temporaries", "temporaries of a program", AmountRole::kPart},
+    AmountKind{"code", "code of a program", AmountRole::kPart},
 };
 
 }  // namespace

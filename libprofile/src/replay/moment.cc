@@ -207,13 +207,23 @@ Result<std::vector<std::size_t>> GetTraces(const Recording& recording, std::stri
   const auto is_cpu = [&domain](const Trace& trace) {
     return domain(trace).kind == DomainKind::kCpu;
   };
+  // What holds another trace's domain: its bytes are those of that one, and more.
+  std::vector<bool> is_whole(history.domains.size());
+  for (const Trace& trace : history.traces) {
+    const MemoryDomain& inner = domain(trace);
+    // Parents come first where they have a trace of their own: no circle of them hides all.
+    if (inner.parent.valid() && inner.parent.value() < trace.blocks.value() &&
+        inner.level != DomainLevel::kUser) {
+      is_whole[inner.parent.value()] = true;
+    }
+  }
   const bool only_cpu = std::all_of(history.traces.begin(), history.traces.end(), is_cpu);
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < history.traces.size(); ++i) {
     const Trace& trace = history.traces[i];
-    const bool user = domain(trace).level == DomainLevel::kUser;
-    const bool by_default = !user && (only_cpu || !is_cpu(trace));
-    const bool by_name = user ? trace.name == device : DeviceMatches(trace.name, device);
+    const bool apart = domain(trace).level == DomainLevel::kUser || is_whole[trace.blocks.value()];
+    const bool by_default = !apart && (only_cpu || !is_cpu(trace));
+    const bool by_name = apart ? trace.name == device : DeviceMatches(trace.name, device);
     if (device.empty() ? by_default : by_name) {
       chosen.push_back(i);
     }

@@ -240,6 +240,16 @@ StackPhase JudgeStack(const Recording& recording, StackId stack, FrameKinds& kin
 
 }  // namespace
 
+bool HasBackward(const Recording& recording) {
+  FrameKinds kinds(recording);
+  for (std::uint32_t row = 0; row < recording.functions.size(); ++row) {
+    if ((kinds.Of(FunctionId(row)) & (kBackward | kBackwardNativeFrame)) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 StackPhases PhasesOfStacks(const Recording& recording) {
   FrameKinds kinds(recording);
   StackPhases phases{.stacks = {}, .none = {.nothing = true}};

@@ -5,12 +5,12 @@
 namespace memtool {
 
 std::string_view MarkWithoutNumber(std::string_view name) {
-  const std::size_t hash = name.rfind('#');
-  if (hash == std::string_view::npos || hash + 1 == name.size()) {
+  const std::size_t before = name.find_last_of("# ");
+  if (before == std::string_view::npos || before + 1 == name.size()) {
     return name;
   }
-  const std::string_view tail = name.substr(hash + 1);
-  return tail.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, hash)
+  const std::string_view tail = name.substr(before + 1);
+  return tail.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, before)
                                                                         : name;
 }
 
@@ -51,9 +51,14 @@ std::pair<std::string, StepSpans> FindStepMarks(const History& history, std::siz
       break;
     }
   }
-  for (std::string& name : names) {
+  const std::size_t certain = names.size();
+  names.insert(names.end(), {"step", "iteration", "epoch"});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::string& name = names[i];
     StepSpans spans = SpansOfMarks(history, name);
-    if (spans.list.size() >= fewest) {
+    // One range may be called "step 1" for any reason.
+    constexpr std::size_t kNumbered = 3;
+    if (spans.list.size() >= (i < certain ? fewest : std::max(fewest, kNumbered))) {
       return {std::move(name), std::move(spans)};
     }
   }

@@ -253,7 +253,7 @@ ProgramSteps LocateSteps(const HistoryIndex& index, const Trace& trace,
 }  // namespace
 
 StackFacts FactsOfStacks(const Recording& recording, StackKeys& keys) {
-  StackKeys lines(KeyLevel::kLines);
+  StackKeys lines(KeyLevel::kFramesAndLines);
   return {.keys = keys.Of(recording),
           .lines = lines.Of(recording),
           .phases = PhasesOfStacks(recording)};

@@ -7,7 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/numbers.h"
+#include "memtool/profile/model/vendor.h"
 
 namespace memtool::whatif {
 
@@ -30,6 +32,15 @@ constexpr auto kKnownButNotModelled = std::to_array<std::string_view>({
     "expandable_segments_reserve",
     "expandable_segments_reserve_by_class",
     "roundup_bypass_threshold_mb",
+    // Of torch_npu, where the last four also move blocks or size segments.
+    "release_lock_on_npumalloc",
+    "throw_on_npumalloc_oom",
+    "pin_memory_expandable_segments",
+    "pinned_mem_register",
+    "multi_stream_lazy_reclaim",
+    "base_addr_aligned_kb",
+    "page_size",
+    "segment_size_mb",
 });
 
 constexpr auto kModelled = std::to_array<std::string_view>({
@@ -247,13 +258,36 @@ void TakeRecorded(const Setting& setting, AllocatorSettings& settings) {
   }
 }
 
+// Some versions of a back end pad, and no setting says so: what a block takes more than its request
+// does, where padding makes a difference. A block that is too small for it is of another version.
+std::int64_t PaddingOf(const Recording& recording) {
+  const std::int64_t padding = VendorOf(recording.metadata.origin.platform).padding;
+  bool shown = false;
+  if (padding == 0 || !recording.state) {
+    return 0;
+  }
+  const auto rounded = [](std::int64_t size) {
+    return SaturatingAdd(size, kSizes.block - 1) / kSizes.block * kSizes.block;
+  };
+  for (const Block& block : recording.state->blocks) {
+    if (block.state == BlockState::kActive && block.requested > 0) {
+      const std::int64_t padded = rounded(SaturatingAdd(block.requested, padding));
+      if (block.size < padded) {
+        return 0;
+      }
+      shown = shown || padded > rounded(block.requested);
+    }
+  }
+  return shown ? padding : 0;
+}
+
 }  // namespace
 
 Result<AllocatorSettings> ParseAllocatorConf(std::string_view text) {
   AllocatorSettings settings;
   settings.text = text;
-  for (const std::string_view name :
-       {"PYTORCH_CUDA_ALLOC_CONF=", "PYTORCH_ALLOC_CONF=", "PYTORCH_HIP_ALLOC_CONF="}) {
+  for (const std::string_view name : {"PYTORCH_CUDA_ALLOC_CONF=", "PYTORCH_ALLOC_CONF=",
+                                      "PYTORCH_HIP_ALLOC_CONF=", "PYTORCH_NPU_ALLOC_CONF="}) {
     text = text.starts_with(name) ? text.substr(name.size()) : text;
   }
   auto pairs = SplitConf(text);
@@ -284,6 +318,7 @@ AllocatorSettings RecordedSettings(const Recording& recording) {
   for (const Setting& setting : recording.settings) {
     TakeRecorded(setting, settings);
   }
+  settings.padding = PaddingOf(recording);
   settings.text = settings.text.empty() ? ConfText(settings) : settings.text;
   return settings;
 }

@@ -32,7 +32,8 @@ CachingAllocator::CachingAllocator(AllocatorSettings settings, DriverModel drive
     : settings_(std::move(settings)), driver_(std::move(driver)), rules_(rules) {}
 
 std::int64_t CachingAllocator::RoundedSize(std::int64_t requested) const {
-  const std::int64_t size = std::clamp<std::int64_t>(requested, 1, kMaxSize);
+  const std::int64_t size =
+      std::clamp<std::int64_t>(SaturatingAdd(requested, settings_.padding), 1, kMaxSize);
   if (size < kSizes.block) {
     return rules_.round_to;
   }
@@ -337,6 +338,7 @@ void CachingAllocator::Made(std::uint64_t address, std::int64_t size) {
   changes_.push_back({address, size, false});
   counters_.reserved += size;
   counters_.reserved_peak = std::max(counters_.reserved_peak, counters_.reserved);
+  counters_.largest_segment = std::max(counters_.largest_segment, size);
   ++counters_.segments;
 }
 

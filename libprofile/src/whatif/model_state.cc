@@ -42,4 +42,22 @@ AllocatorState ToState(const CachingAllocator& allocator, const Owners& owners,
   return state;
 }
 
+Event SegmentEvent(Event at, const SegmentChange& change, const Trace& trace, bool expandable) {
+  at.key = change.address;
+  at.size = change.size;
+  at.domain = static_cast<std::uint8_t>(trace.segments.value());
+  at.action = change.released ? (expandable ? Action::kSegmentUnmap : Action::kSegmentFree)
+                              : (expandable ? Action::kSegmentMap : Action::kSegmentAlloc);
+  return at;
+}
+
+Event BlockEvent(Event at, std::uint64_t address, std::int64_t size, Action action,
+                 const Trace& trace) {
+  at.key = address;
+  at.size = size;
+  at.domain = static_cast<std::uint8_t>(trace.blocks.value());
+  at.action = action;
+  return at;
+}
+
 }  // namespace memtool::whatif

@@ -17,4 +17,10 @@ using Owners = std::vector<std::pair<StackId, std::int64_t>>;
 AllocatorState ToState(const CachingAllocator& allocator, const Owners& owners,
                        std::int32_t device);
 
+// What a change of the model's segments is in a history of `trace`, beside the event `at`.
+Event SegmentEvent(Event at, const SegmentChange& change, const Trace& trace, bool expandable);
+// The same of a block.
+Event BlockEvent(Event at, std::uint64_t address, std::int64_t size, Action action,
+                 const Trace& trace);
+
 }  // namespace memtool::whatif

@@ -96,27 +96,16 @@ class TraceWriter {
   BlockId Send(const Request& request, std::uint32_t i) {
     const BlockId block = player_.Send(request);
     for (const std::uint32_t tag : player_.allocator().completed()) {
-      Push(BlockEvent(i, tag, Action::kFreeCompleted), i);
+      Push(EventOf(i, tag, Action::kFreeCompleted), i);
     }
     for (const SegmentChange& change : player_.allocator().changes()) {
-      Event event = events_[i];
-      event.key = change.address;
-      event.size = change.size;
-      event.domain = static_cast<std::uint8_t>(trace_.segments.value());
-      event.action = change.released ? (expandable_ ? Action::kSegmentUnmap : Action::kSegmentFree)
-                                     : (expandable_ ? Action::kSegmentMap : Action::kSegmentAlloc);
-      Push(event, i);
+      Push(SegmentEvent(events_[i], change, trace_, expandable_), i);
     }
     return block;
   }
 
-  [[nodiscard]] Event BlockEvent(std::uint32_t i, std::uint32_t tag, Action action) const {
-    Event event = events_[i];
-    event.key = addresses_[tag];
-    event.size = owners_[tag].second;
-    event.domain = static_cast<std::uint8_t>(trace_.blocks.value());
-    event.action = action;
-    return event;
+  [[nodiscard]] Event EventOf(std::uint32_t i, std::uint32_t tag, Action action) const {
+    return BlockEvent(events_[i], addresses_[tag], owners_[tag].second, action, trace_);
   }
 
   void AddEvent(std::uint32_t i, const Request* request) {
@@ -157,7 +146,7 @@ class TraceWriter {
     } else if (allocates) {
       NoteAddress(request.tag);
       live_[events_[i].key] = request.tag;
-      Push(BlockEvent(i, request.tag, Action::kAlloc), i);
+      Push(EventOf(i, request.tag, Action::kAlloc), i);
     }
   }
 
@@ -169,7 +158,7 @@ class TraceWriter {
     const std::uint32_t tag = live->second;
     const bool there = player_.GetBlock(tag) != CachingAllocator::kNoBlock;
     if (there) {
-      Push(BlockEvent(i, tag, events_[i].action), i);
+      Push(EventOf(i, tag, events_[i].action), i);
     }
     if (request != nullptr) {
       Send(*request, i);

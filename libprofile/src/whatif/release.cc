@@ -188,6 +188,8 @@ void CachingAllocator::Lay(const LaidSegment& segment, std::span<BlockId> ids) {
   if (!segment.expandable) {
     last_laid_ = kNoBlock;
   }
+  const auto size = static_cast<std::int64_t>(address - segment.address);
+  counters_.largest_segment = std::max(counters_.largest_segment, size);
   counters_.reserved_peak = std::max(counters_.reserved_peak, counters_.reserved);
 }
 

@@ -24,9 +24,22 @@ class Runner {
         sizes_(requests.tags, 0) {}
 
   void Run() {
-    if (!Lay()) {
-      return;
+    if (Lay()) {
+      SendAll();
     }
+    result_.segments = counters().segments - laid_segments_;
+    result_.releases = counters().releases - laid_releases_;
+    result_.refusals = counters().refusals;
+    result_.largest_segment = counters().largest_segment;
+  }
+
+  RunResult TakeResult() { return std::move(result_); }
+  [[nodiscard]] Player& player() { return player_; }
+
+ private:
+  [[nodiscard]] const AllocatorCounters& counters() { return player_.allocator().counters(); }
+
+  void SendAll() {
     for (const Request& request : requests_.rows) {
       if (options_.until && request.event > *options_.until) {
         break;
@@ -35,15 +48,7 @@ class Runner {
         break;
       }
     }
-    result_.segments = counters().segments - laid_segments_;
-    result_.releases = counters().releases - laid_releases_;
   }
-
-  RunResult TakeResult() { return std::move(result_); }
-  [[nodiscard]] Player& player() { return player_; }
-
- private:
-  [[nodiscard]] const AllocatorCounters& counters() { return player_.allocator().counters(); }
 
   bool Lay() {
     for (const BaseBlock& block : requests_.blocks) {
@@ -217,11 +222,56 @@ std::vector<RunOptions> MakeRuns(const Requests& requests, const ScenarioQuery& 
   return runs;
 }
 
-bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
-                  const RunOptions& unlimited, const RunResult& free) {
-  return limited.limit != kNoLimit && unlimited.limit == kNoLimit &&
-         limited.base == unlimited.base && limited.addresses == unlimited.addresses &&
-         settings.memory_fraction == 0 && !free.failed && free.reserved_peak <= limited.limit;
+namespace {
+
+// In all but bounds and what has no effect here.
+bool SameRules(const AllocatorSettings& a, AllocatorSettings b) {
+  b.text = a.text;
+  b.not_modelled = a.not_modelled;
+  b.max_split_size = a.max_split_size;
+  b.garbage_collection_threshold = a.garbage_collection_threshold;
+  b.memory_fraction = a.memory_fraction;
+  return a == b;
+}
+
+// Reserved memory never came to where a request is refused or garbage is collected.
+bool NeverBound(const Requests& requests, const AllocatorSettings& settings,
+                const RunOptions& options, std::int64_t peak) {
+  if (peak > options.limit) {
+    return false;
+  }
+  if (settings.memory_fraction == 0) {
+    return true;
+  }
+  const bool collects = settings.garbage_collection_threshold > 0;
+  const double share =
+      settings.memory_fraction * (collects ? settings.garbage_collection_threshold : 1);
+  return peak <= memtool::Scaled(MakeDriver(requests, options).total, share);
+}
+
+}  // namespace
+
+bool SameRun(const Requests& requests, const AllocatorSettings& settings, const RunOptions& options,
+             const DoneRun& done) {
+  const RunResult& result = done.result;
+  if (options.base != done.options.base || options.addresses != done.options.addresses ||
+      options.continues_after_failure != done.options.continues_after_failure ||
+      options.until != done.options.until || !SameRules(settings, done.settings) || result.failed ||
+      result.refusals > 0) {
+    return false;
+  }
+  const std::int64_t undivided = std::min(settings.max_split_size, done.settings.max_split_size);
+  return (settings.max_split_size == done.settings.max_split_size ||
+          (!settings.expandable_segments && result.largest_segment < undivided)) &&
+         NeverBound(requests, settings, options, result.reserved_peak) &&
+         NeverBound(requests, done.settings, done.options, result.reserved_peak);
+}
+
+bool LessBounded(const AllocatorSettings& a, const AllocatorSettings& b) {
+  const auto bounds = [](const AllocatorSettings& settings) {
+    return std::pair(settings.memory_fraction > 0, -settings.max_split_size);
+  };
+  return SameRules(a, b) && bounds(a) < bounds(b);
 }
 
 Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results) {
@@ -269,7 +319,8 @@ Scenario MakeScenario(const Requests& requests, const AllocatorSettings& setting
   results.reserve(runs.size());
   for (const RunOptions& run : runs) {
     std::size_t same = 0;
-    while (same < results.size() && !NeverLimited(run, settings, runs[same], results[same])) {
+    while (same < results.size() &&
+           !SameRun(requests, settings, run, {settings, runs[same], results[same]})) {
       ++same;
     }
     results.push_back(same < results.size() ? results[same] : RunOnce(requests, settings, run));

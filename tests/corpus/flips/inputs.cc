@@ -66,7 +66,14 @@ std::vector<Format> Formats(const fs::path& testdata) {
        "ground_truth/smi.xml ground_truth/smi_q.txt ground_truth/query_gpu.csv "
        "ground_truth/apps_commas.csv ground_truth/dmon.txt ground_truth/dcgm_pod.prom "
        "ground_truth/amd.json ground_truth/rocm.json ground_truth/torch_nested.json "
-       "ground_truth/jax.json ground_truth/number.txt"},
+       "ground_truth/jax.json ground_truth/number.txt ground_truth/smi_table.txt "
+       "ground_truth/hl_smi.txt ground_truth/xpu_dump.csv ground_truth/tpu_info.txt "
+       "ground_truth/xpu_stats.txt ground_truth/xpu_stats.json ground_truth/neuron.jsonl"},
+      {"metrics",
+       "metrics/megatron.tfevents metrics/titan.tfevents metrics/tensorboardx.tfevents "
+       "metrics/run.wandb metrics/metrics.csv "
+       "metrics/metrics.jsonl metrics/all_results.json metrics/trainer_state.json "
+       "metrics/memory_profile.json"},
       {"keywords", "mxnet/sockeye/SETME.yaml mxnet/sockeye/both.yaml"},
       {"frames", "torch/blame/home/.config/memtool/frames.yaml", "memtool/frames.yaml"},
   };
@@ -75,8 +82,9 @@ std::vector<Format> Formats(const fs::path& testdata) {
     const bool listed = std::any_of(
         formats.begin(), formats.end(),
         [&folder](const Format& format) { return format.files.find(folder) != std::string::npos; });
-    // SQLite's errors name no place in a file; corpus.nsys damages databases.
-    if (!listed && reader->name() != "nsys" && fs::is_directory(testdata / folder)) {
+    // SQLite's errors name no place in a file; corpus.nsys and corpus.rocm damage databases.
+    const bool database = reader->name() == "nsys" || reader->name() == "rocpd";
+    if (!listed && !database && fs::is_directory(testdata / folder)) {
       formats.push_back(Smallest(*reader, testdata / folder, testdata));
     }
   }

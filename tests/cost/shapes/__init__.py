@@ -7,7 +7,7 @@ import gzip
 from pathlib import Path
 
 from .common import SHAPES
-from . import logs, pprof, torch, traces  # noqa: F401  each fills SHAPES
+from . import logs, pprof, records, torch, traces  # noqa: F401  each fills SHAPES
 
 
 def write(one, n, hostile, folder):

@@ -105,6 +105,38 @@ def mxnet_long_name(n, hostile):
         b'"%s","1","0","1024","0"\n' % name for name in names)
 
 
+ASCEND = b"Name,Size(KB),Allocation Time(us),Release Time(us),Allocation Total Allocated(MB),Device Type\n"
+
+
+@shape(".csv", "top", 10_000)
+def ascend_names_of_one_xxh3(n, hostile):
+    names = [keys.run_of_bytes(i) if hostile else b"function" + b"%08d" % i + b"sixteen bytes of" for i in range(n)]
+    return ASCEND + b"".join(b'"%s",1,%d,,%r,NPU:0\n' % (name, 10**15 + i, (i + 1) / KIB) for i, name in enumerate(names))
+
+
+@shape(".csv", "info", 10_000)
+def ascend_waiting(n, hostile):
+    """Tensors that all outlive the last allocation, and end in turn; or each before the next one."""
+    end = (lambda i: 10**15 + 2 * n - i) if hostile else (lambda i: 10**15 + i)
+    return ASCEND + b"".join(b"aten::add,1,%d,%d,,NPU:0\n" % (10**15 + i, end(i)) for i in range(n))
+
+
+@shape(".csv", "top --at end", 10_000)
+def memscope_addresses(n, hostile):
+    at = (lambda i: keys.multiple(i, n)) if hostile else (lambda i: 10_000_000 + 3 * i)
+    return (b"ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr\n" +
+            b"".join(b'%d,MALLOC,PTA,,%d,1,1,0,%d,"{size:512}"\n' % (i, 10**18 + i, at(i)) for i in range(n)))
+
+
+@shape(".csv", "info", 10_000)
+def memscope_open_operators(n, hostile):
+    """Ends of operators that never began, below many that are open; or pairs."""
+    head = b"ID,Event,Event Type,Name,Timestamp(ns),Process Id,Thread Id,Device Id,Ptr,Attr\n"
+    kind = (lambda i: (b"START", 0) if i < n // 2 else (b"END", 1)) if hostile else (lambda i: (b"END" if i % 2 else b"START", 0))
+    rows = [b"%d,OP_LAUNCH,ATEN_%s,op%d,%d,1,1,0,N/A,\n" % (i, *kind(i), 10**18 + i) for i in range(n)]
+    return head + b"".join(rows) + b'0,MALLOC,PTA,,%d,1,1,0,1,"{size:512}"\n' % (10**18 + n)
+
+
 @shape(".log", "oom", 5_000)
 def oom_one_line(n, hostile):
     """Messages on one line, or on one each."""

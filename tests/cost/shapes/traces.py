@@ -152,6 +152,25 @@ def nsys_threads(n, hostile):
     return nsys(n, lambda i: i + 1, lambda i: (1 << 48 | 4242 << 24) + (keys.multiple(i, n) if hostile else i))
 
 
+@shape(".sqlite", "top --at end", 5_000)
+def ascend_db_ids(n, hostile):
+    """Names, addresses and components whose numbers share one place of a table."""
+    number = (lambda i: keys.multiple(i, n)) if hostile else (lambda i: i + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "msprof.db"
+        db = sqlite3.connect(path)
+        for name, columns, rows in [
+                ("NPU_INFO", "id, name", [(0, "Ascend910B")]),
+                ("STRING_IDS", "id INTEGER PRIMARY KEY, value", [(number(i), f"op{i}") for i in range(n)]),
+                ("NPU_OP_MEM", "operatorName, addr, type, size, timestampNs, component, deviceId",
+                 [(number(i), 512 * number(i), 5, KIB, i, number(i % 200), 0) for i in range(n)])]:
+            db.execute(f"CREATE TABLE {name} ({columns})")
+            db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        db.commit()
+        db.close()
+        return path.read_bytes()
+
+
 @shape(".sqlite", "traces --at end", 300)
 def nsys_long_name(n, hostile):
     names = texts(n, hostile, 1 << 20)

@@ -87,7 +87,6 @@ TEST(RecognizeUnread, NamesWhatXprofShows) {
   EXPECT_EQ(WhatIs("{\n  \"bySizeToMaxHeap\": [1, 2]"), viewer);
   EXPECT_EQ(WhatIs("{\"heapSizes\": [0.5, 1.5]"), viewer);
   const char* const trace = "what xprof shows of a trace";
-  EXPECT_EQ(WhatIs("{\"memoryProfilePerAllocator\": {\"GPU_0_bfc\": {}}}"), trace);
   EXPECT_EQ(WhatIs("[{\"cols\": [{\"id\": \"rank\"}], \"rows\": []}]"), trace);
   EXPECT_EQ(WhatIs("{\"byCategory\": {}, \"byProgram\": {}}"), trace);
   EXPECT_EQ(WhatIs("{\"a\": 1, \"cols\": []}"), "unrecognised JSON");

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <vector>
+
 #include "memtool/profile/whatif/limit.h"
 #include "recordings.h"
 #include "support/make_history.h"
@@ -94,6 +97,65 @@ TEST(WhatIfScenario, ABaseGivesAnInterval) {
   EXPECT_LE(scenario.low.reserved_peak, scenario.high.reserved_peak);
   EXPECT_GE(scenario.low.reserved_peak, scenario.low.live_peak);
   EXPECT_EQ(scenario.low.live_peak, scenario.high.live_peak);
+}
+
+// What is taken for another run is that run: all pairs of settings, under several limits.
+TEST(WhatIfScenario, TheSameRunIsTheSame) {
+  struct Run {
+    whatif::AllocatorSettings settings;
+    whatif::RunOptions options;
+    whatif::RunResult result;
+  };
+  std::size_t same = 0;
+  std::size_t by_bounds = 0;
+  std::size_t others = 0;
+  for (const Generated& one : AllGenerated()) {
+    const auto whole = OpenGenerated(one.name);
+    for (const auto& index : {whole, WithoutHead(*whole, 60)}) {
+      const auto requests = CollectRequests(*index);
+      const std::int64_t peak = whatif::RunOnce(requests, {}, {}).reserved_peak;
+      std::vector<Run> runs;
+      for (const char* conf :
+           {"", "max_split_size_mb:512", "max_split_size_mb:64", "max_split_size_mb:24",
+            "expandable_segments:True", "expandable_segments:True,max_split_size_mb:64",
+            "per_process_memory_fraction:0.9",
+            "garbage_collection_threshold:0.5,per_process_memory_fraction:1.0", "padded"}) {
+        auto settings = std::string_view(conf) == "padded"
+                            ? whatif::AllocatorSettings{.padding = 32}
+                            : Conf(conf);
+        for (const std::int64_t limit : {whatif::kNoLimit, peak * 2, peak, peak / 4 * 3}) {
+          for (const auto base : {whatif::BaseLayout::kAnew, whatif::BaseLayout::kAsRecorded}) {
+            Run run{settings, {.limit = limit, .total = {}, .base = base, .until = {}}, {}};
+            run.result = whatif::RunOnce(requests, run.settings, run.options);
+            runs.push_back(std::move(run));
+          }
+        }
+      }
+      for (const Run& done : runs) {
+        for (const Run& run : runs) {
+          if (!whatif::SameRun(requests, run.settings, run.options,
+                               {done.settings, done.options, done.result})) {
+            ++others;
+            continue;
+          }
+          ++same;
+          by_bounds += run.settings.max_split_size != done.settings.max_split_size ? 1 : 0;
+          const auto all = [](const whatif::RunResult& result) {
+            return std::tuple(result.reserved_peak, result.reserved_peak_event, result.live_at_peak,
+                              result.live_peak, result.waste_peak, result.waste_event,
+                              result.retry_events, result.failed, result.segments, result.releases);
+          };
+          ASSERT_EQ(all(run.result), all(done.result))
+              << one.name << ": " << whatif::ConfText(run.settings) << " under "
+              << run.options.limit << " is not " << whatif::ConfText(done.settings) << " under "
+              << done.options.limit;
+        }
+      }
+    }
+  }
+  EXPECT_GT(same, 1000U);
+  EXPECT_GT(by_bounds, 100U);
+  EXPECT_GT(others, 1000U);
 }
 
 // Another program's requests: sizes doubled, a row less, an empty_cache() more.

@@ -1,15 +1,21 @@
 // One device's plot with its minimap, legend and the line that says what is under the pointer.
 // Wheel, drag and keys move it at once; what the range holds more exactly is asked for after that.
-import { asNumber, type Answer, type Row } from "../core/answers";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
-import { count, size, visible } from "../core/format";
+import { count, size } from "../core/format";
 import type { DeviceFacts } from "../core/inputs";
 import { parseEvent, type State } from "../core/state";
-import { shortName } from "../core/words";
-import { isDark, toShade, theme } from "./palette";
-import { paint, type Picture } from "./pen";
-import { kLeft, kRight, Plot } from "./plot";
-import { pointAt, readSeries, type Colors, type Layer, type Mark, type Series } from "./series";
+import { lifetime, shortName, shortPlace } from "../core/words";
+import type { Band } from "./bands";
+import { layerBytes, layerName, Legend, legendPicture } from "./legend";
+import { placeMarks, type Marks } from "./marks";
+import { minimap } from "./minimap";
+import { isDark, kBefore, kRest, theme } from "./palette";
+import { paint, stacked, type Picture } from "./pen";
+import { kLeft, kRight, Plot, type Block, type Over } from "./plot";
+import { Colors, pointAt, readSeries, type Layer, type Series } from "./series";
+import { Shapes, type Shape } from "./shapes";
+import { Strip } from "./strip";
 
 export interface ChartOptions {
   device: DeviceFacts;
@@ -19,28 +25,39 @@ export interface ChartOptions {
   colors: Colors;
   whole: Answer;
   height: number;
+  ceiling?: number | undefined; // bytes that the axis reaches at least
+  extent?: number | undefined; // where the axis ends, if not with this recording
+  mapped?: boolean; // with a minimap
   state: () => State;
-  range: (from: string, to: string) => void; // was chosen; empty = all
-  choose: (event: number) => void;
+  range: (from: string, to: string, chosen: boolean) => void; // empty = all; not chosen: moved there
+  choose: (event: number, block?: Row) => void;
   layer: (layer: Layer) => void;
+  moved?: () => void; // at once
+  pointed?: (x: number | undefined) => void;
 }
 
-const kMap = 44; // height of the minimap
-const kRest = 220; // ms without a move before more is asked
+const kRestMs = 220; // without a move, before more is asked
+const kSeen = 0.4; // pixels: what is narrower is left to the grey band
 
 export class Chart {
   readonly element: HTMLElement;
   readonly device: DeviceFacts;
-  onMove: (() => void) | undefined; // the range has moved
+  private readonly ground = h("canvas", { class: "ground", "aria-hidden": "true" });
   private readonly canvas = h("canvas", { class: "plot", tabindex: 0, role: "img",
-    "aria-label": "live bytes; arrows move the moment, plus and minus zoom, Page Up and Page Down pan, Home shows all" });
+    "aria-label": "live bytes; left and right move the moment, up and down choose a block there, plus and minus zoom, Page Up and Page Down pan, Home shows all" });
   private readonly map = h("canvas", { class: "minimap", "aria-hidden": "true" });
   private readonly says = h("p", { class: "says", "aria-live": "polite" });
-  private readonly legend = h("div", { class: "legend" });
+  private readonly legend: Legend;
+  private readonly strip: Strip;
   private whole: Series;
   private part: Series | undefined;
   private partAnswer: Answer | undefined;
   private firstTime: number | undefined;
+  private exact: Series | undefined; // of the chosen moment alone
+  private shapes: Shapes<Block> | undefined;
+  private picked: { from: number; to: number; id: string } | undefined;
+  private capacity: number | undefined;
+  private placed: { series: Series; marks: Marks } | undefined;
   private plot: Plot | undefined;
   private low: number;
   private high: number;
@@ -49,8 +66,10 @@ export class Chart {
   private chosen: number | undefined;
   private pointer: number | undefined;
   private lit: number | undefined;
+  private block: Shape<Block> | undefined; // below the pointer
   private brush: [number, number] | undefined;
   private frame = 0;
+  private isStale = true; // the ground: all but what follows the pointer
   private wait = 0;
 
   constructor(private readonly is: ChartOptions) {
@@ -58,12 +77,21 @@ export class Chart {
     this.firstTime = is.firstTime;
     this.whole = this.series(is.whole);
     this.least = is.time ? 0 : -1;
-    this.most = Math.max(this.least + 1e-6, is.time ? this.whole.x.at(-1)! : is.device.events - 1);
+    this.most = is.extent ?? this.end;
     this.low = this.least;
     this.high = this.most;
-    this.element = h("section", { class: "chart" }, is.name !== "" && h("h2", {}, is.name), this.says, this.canvas, this.map, this.legend);
+    this.legend = new Legend(is.layer, (layer) => this.light(layer));
+    this.strip = new Strip({ toX: (event) => this.plot?.toX(this.eventX(event)!) ?? 0, say: (text) => this.say(text),
+      pick: (from, to) => this.show([this.eventX(from)!, this.eventX(to)!]) });
+    this.element = h("section", { class: "chart" }, is.name !== "" && h("h2", {}, is.name), this.says, this.strip.element,
+      h("div", { class: "layered" }, this.ground, this.canvas), is.mapped !== false && this.map, this.legend.element);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  // Where this recording ends on the axis.
+  get end(): number {
+    return Math.max(1e-6, this.is.time ? this.whole.x.at(-1)! : this.is.device.events); // what the last event leaves has a width
   }
 
   private series(answer: Answer): Series {
@@ -82,21 +110,62 @@ export class Chart {
   // `part`: the range of the state, more exactly; none when all is shown.
   refine(part: Answer | undefined, chosen: number | undefined): void {
     this.partAnswer = part;
-    this.part = part === undefined ? undefined : this.series(part);
+    this.part = part === undefined || !part.rows.some((row) => asNumber(row["device"]) === this.device.device) ? undefined : this.series(part);
     const { from, to } = this.is.state();
-    this.low = from === "" ? this.least : this.eventX(parseEvent(from)) ?? this.part?.x[0] ?? this.least;
-    this.high = to === "" ? this.most : this.eventX(parseEvent(to)) ?? this.part?.x.at(-1) ?? this.most;
+    this.low = from === "" ? this.least : this.momentX(from) ?? this.part?.x[0] ?? this.least;
+    this.high = to === "" ? this.most : this.momentX(to) ?? this.part?.x.at(-1) ?? this.most;
     if (this.high <= this.low) {
       this.high = this.low + (this.is.time ? 1e-6 : 1);
     }
     this.chosen = chosen === undefined ? undefined : this.eventX(chosen);
-    this.fillLegend();
+    this.legend.fill(this.shown());
     this.say();
     this.draw();
   }
 
+  // The chosen moment exactly, where the points of the plot may be far from it: its one row, with
+  // the largest layers there. Of others it is not known how large they are.
+  moment(answer: Answer | undefined): void {
+    this.exact = answer === undefined ? undefined
+      : readSeries(answer, this.is.device.device, this.is.time, this.firstTime, new Colors());
+    this.chosen = this.is.time && this.chosen !== undefined ? this.exact?.x.at(-1) ?? this.chosen : this.chosen;
+    this.say();
+    this.draw();
+  }
+
+  // Allocations of a part of the axis; none: layers are drawn.
+  allocations(rows: Row[] | undefined, low = this.low, high = this.high): void {
+    const pixel = (this.high - this.low) / this.inner;
+    this.shapes = rows === undefined ? undefined
+      : new Shapes(rows.map((row) => this.blockOf(row)).filter((one) => one.to - one.from >= pixel * kSeen), low, high, pixel * kSeen);
+    this.block = undefined;
+    this.say();
+    this.draw();
+  }
+  // A block that is outlined over its life: its allocation.
+  pick(row: Row | undefined): void {
+    this.picked = row === undefined ? undefined : { ...this.blockOf(row), id: asText(row["id"]) };
+    this.draw();
+  }
+  private blockOf(row: Row): Block {
+    const born = asNumber(row["event"]);
+    const seconds = row["time_us"] === null ? this.eventX(born)! : (asNumber(row["time_us"]) - (this.firstTime ?? 0)) / 1e6;
+    const isFreed = row["partner"] !== null && row["partner"] !== undefined;
+    const from = this.is.time ? seconds : born;
+    return { row, born, from, bytes: asNumber(row["size"]), color: this.layerColor(row) ?? (this.namesAllocations ? kRest : kBefore),
+      to: !isFreed ? Infinity : this.is.time ? from + asNumber(row["lived_us"]) / 1e6 : asNumber(row["partner"]) };
+  }
+  bands(bands: Band[], rows: number[], coarse = false): void {
+    this.strip.set(bands, rows, coarse);
+    this.draw();
+  }
+  card(capacity: number | undefined): void {
+    this.capacity = capacity;
+    this.draw();
+  }
+
   // Where an event lies on the axis; on a time axis as near as the points allow.
-  eventX(event: number | undefined): number | undefined {
+  private eventX(event: number | undefined): number | undefined {
     if (event === undefined) {
       return undefined;
     }
@@ -105,6 +174,10 @@ export class Chart {
     }
     const series = this.part ?? this.whole;
     return series.x[Math.max(0, pointAt(series.events, event))];
+  }
+  private momentX(moment: string): number | undefined {
+    const seconds = /^time:([\d.]+)$/.exec(moment);
+    return seconds !== null && this.is.time ? Number(seconds[1]) : this.eventX(parseEvent(moment));
   }
   private eventOfX(x: number): number {
     if (!this.is.time) {
@@ -118,7 +191,8 @@ export class Chart {
   private shown(): Series {
     const part = this.part;
     const slack = (this.high - this.low) * 0.01 + (this.is.time ? 0 : 1);
-    return part !== undefined && part.x.length > 1 && part.x[0]! <= this.low + slack && part.x.at(-1)! >= this.high - slack * 4 &&
+    const high = Math.min(this.high, this.end);
+    return part !== undefined && part.x.length > 1 && part.x[0]! <= this.low + slack && part.x.at(-1)! >= high - slack * 4 &&
       (part.x.at(-1)! - part.x[0]!) < (this.high - this.low) * 4 ? part : this.coarse();
   }
   private coarse(): Series {
@@ -126,27 +200,31 @@ export class Chart {
     return part !== undefined && part.x.length > 1 && part.x[0]! <= this.low && part.x.at(-1)! >= this.high ? part : this.whole;
   }
 
+  // Marks and failures on the axis.
+  private marks(series: Series): Marks {
+    if (this.placed?.series !== series) {
+      this.placed = { series, marks: placeMarks(this.is.whole, this.device.device, this.is.time, this.firstTime ?? 0, [series, this.whole], (event) => this.eventX(event)!) };
+    }
+    return this.placed.marks;
+  }
+
   private make(width: number): Plot {
     const series = this.shown();
-    const info = this.is.whole.inputs[0];
-    const own = (one: Mark): boolean => one.device === undefined || one.device === null || one.device < 0 || one.device === this.is.device.device;
-    const xOfTime = (us: unknown): number | undefined => {
-      if (us === null || us === undefined || this.whole.seconds === undefined) {
-        return undefined;
-      }
-      const seconds = (asNumber(us) - (this.firstTime ?? 0)) / 1e6;
-      return this.is.time ? seconds : series.events[Math.max(0, pointAt(series.seconds!, seconds))];
-    };
-    const marks = ((info?.["marks"] as Mark[] | undefined) ?? []).filter(own)
-      .map((mark) => ({ ...mark, x: xOfTime(mark.begin_us) }))
-      .filter((mark): mark is Mark & { x: number } => mark.x !== undefined);
-    const ooms = ((info?.["ooms"] as Mark[] | undefined) ?? []).filter((oom) => oom.device === this.is.device.device)
-      .map((oom) => this.eventX(oom.event)!);
-    return new Plot({ series, width, height: this.is.height, low: this.low, high: this.high, time: this.is.time,
-      reserved: this.is.state().reserved !== "off", chosen: this.chosen,
-      pointer: this.pointer, lit: this.lit, brush: this.brush, marks, ooms });
+    return new Plot({ series, width, height: this.is.height, ceiling: this.is.ceiling, low: this.low, high: this.high, end: this.end, time: this.is.time,
+      reserved: this.is.state().reserved !== "off", lit: this.lit, shapes: this.shapes, capacity: this.capacity, ...this.marks(series) });
+  }
+  private over(): Over {
+    const { picked } = this;
+    const shape = picked === undefined ? undefined : this.shapes?.shapes.find((one) => asText(one.life.row["id"]) === picked.id);
+    return { chosen: this.chosen, pointer: this.pointer, brush: this.brush, block: this.block,
+      picked: picked === undefined ? undefined : { ...picked, shape } };
   }
   draw(): void {
+    this.isStale = true;
+    this.drawOver();
+  }
+  // What follows the pointer alone.
+  private drawOver(): void {
     if (this.frame === 0) {
       this.frame = requestAnimationFrame(() => {
         this.frame = 0;
@@ -154,120 +232,114 @@ export class Chart {
       });
     }
   }
+  private get inner(): number {
+    return Math.max(1, this.element.clientWidth - kLeft - kRight);
+  }
   private drawNow(): void {
     const width = this.element.clientWidth;
     if (width === 0) {
       return;
     }
-    const plot = this.make(width);
-    this.plot = plot;
+    const { height } = this.is;
     const dark = isDark();
-    paint(this.canvas, { width, height: this.is.height, draw: (pen, night) => plot.draw(pen, night) }, dark);
-    paint(this.map, this.overview(width), dark);
-    this.onMove?.();
+    if (this.isStale || this.plot === undefined) {
+      this.isStale = false;
+      const plot = this.plot = this.make(width);
+      paint(this.ground, { width, height, draw: (pen, night) => plot.draw(pen, night) }, dark);
+      if (this.is.mapped !== false) {
+        paint(this.map, minimap({ series: this.whole, width, least: this.least, most: this.most, end: this.end, low: this.low, high: this.high, chosen: this.chosen }), dark);
+      }
+      this.strip.draw(width);
+    }
+    const plot = this.plot;
+    paint(this.canvas, { width, height, draw: (pen, night) => plot.over(pen, night, this.over()) }, dark);
   }
 
   picture(): Picture {
     const width = Math.max(600, this.element.clientWidth);
     const plot = this.make(width);
-    const { layers } = this.shown();
-    const rows = Math.ceil(layers.length / 2);
-    return { width, height: this.is.height + 10 + rows * 18, draw: (pen, dark) => {
-      plot.draw(pen, dark);
-      layers.forEach((layer, i) => {
-        const x = kLeft + (i % 2) * (width - kLeft) / 2;
-        const y = this.is.height + 12 + Math.trunc(i / 2) * 18;
-        pen.rect(x, y - 5, 10, 10, layer.color);
-        pen.text(x + 16, y, layerName(layer), { color: theme(dark).ink, room: (width - kLeft) / 2 - 30 });
-      });
-    } };
+    const { height, name } = this.is;
+    const title: Picture = { width, height: 20, draw: (pen, dark) => pen.text(0, 10, name, { color: theme(dark).ink, bold: true, room: width }) };
+    return stacked([
+      ...(name === "" ? [] : [title]),
+      this.strip.picture(width, (event) => plot.toX(this.eventX(event)!)),
+      { width, height, draw: (pen, dark) => { plot.draw(pen, dark); plot.over(pen, dark, this.over()); } },
+      legendPicture(this.shown().layers, width),
+    ]);
   }
 
-  // The whole recording, with the part that is shown above it.
-  private overview(width: number): Picture {
-    return { width, height: kMap, draw: (pen, dark) => {
-      const colors = theme(dark);
-      const inner = width - kLeft - kRight;
-      const live = this.whole.tops.at(-1)!;
-      const most = live.reduce((high, value) => Math.max(high, value), 1);
-      const toX = (x: number): number => kLeft + ((x - this.least) / (this.most - this.least)) * inner;
-      const points = [toX(this.whole.x[0]!), kMap];
-      this.whole.x.forEach((x, i) => {
-        const y = kMap - 2 - ((kMap - 6) * live[i]!) / most;
-        points.push(toX(x), y, i + 1 < this.whole.x.length ? toX(this.whole.x[i + 1]!) : kLeft + inner, y);
-      });
-      points.push(kLeft + inner, kMap);
-      pen.rect(kLeft, 0, inner, kMap, colors.shade);
-      pen.shape(points, dark ? "#4a5a70" : "#b9c6d8");
-      const from = toX(this.low);
-      const to = toX(this.high);
-      pen.faint(0.55);
-      pen.rect(kLeft, 0, Math.max(0, from - kLeft), kMap, colors.paper);
-      pen.rect(to, 0, Math.max(0, kLeft + inner - to), kMap, colors.paper);
-      pen.faint(1);
-      pen.line([from, 0.5, Math.max(to, from + 3), 0.5, Math.max(to, from + 3), kMap - 0.5, from, kMap - 0.5, from, 0.5], colors.accent, 1.5);
-      if (this.chosen !== undefined) {
-        pen.line([toX(this.chosen), 0, toX(this.chosen), kMap], colors.ink, 1);
-      }
-    } };
-  }
-
-  private fillLegend(): void {
-    const { layers } = this.shown();
-    clear(this.legend, ...layers.map((layer, i) => {
-      if (this.isEmpty(i)) {
-        return false;
-      }
-      const swatch = h("span", { class: "swatch" });
-      swatch.style.background = toShade(layer.color, isDark());
-      return h("button", { type: "button", title: visible(layer.name.slice(0, 2000)),
-        click: () => layer.name.startsWith("(") || this.is.layer(layer),
-        mouseenter: () => this.light(i), mouseleave: () => this.light(undefined),
-        focus: () => this.light(i), blur: () => this.light(undefined) },
-        swatch, h("span", { class: "name" }, layerName(layer)), h("span", { class: "size" }));
-    }));
-    this.fillSizes();
-  }
   private light(layer: number | undefined): void {
-    this.lit = layer;
-    this.draw();
+    if (layer !== this.lit) {
+      this.lit = layer;
+      this.draw();
+    }
   }
 
   private point(): number {
     const at = this.pointer ?? this.chosen;
     return at === undefined ? this.shown().x.length - 1 : Math.max(0, pointAt(this.shown().x, at));
   }
-  private fillSizes(): void {
-    const series = this.shown();
-    const point = this.point();
-    const cells = this.legend.querySelectorAll(".size");
-    let cell = 0;
-    series.tops.forEach((top, i) => {
-      if (!this.isEmpty(i)) {
-        const below = i > 0 ? series.tops[i - 1]![point]! : 0;
-        cells[cell++]?.replaceChildren(size(top[point]! - below));
-      }
-    });
+  // What is spoken of: the pointer's point, or the chosen moment.
+  private said(): { series: Series; point: number } {
+    const exact = this.pointer === undefined && this.chosen !== undefined ? this.exact : undefined;
+    return exact === undefined || exact.x.length === 0 ? { series: this.shown(), point: this.point() }
+      : { series: exact, point: exact.x.length - 1 };
   }
-  // Nothing was there before the recording, or all has a name.
-  private isEmpty(layer: number): boolean {
-    const { tops } = this.shown();
-    return layer > 0 && tops[layer]!.every((value, i) => value === tops[layer - 1]![i]);
-  }
-  private say(): void {
-    const series = this.shown();
-    const point = this.point();
+  // `other`: what a part of the chart has to say of itself.
+  private say(other?: string): void {
+    const { series, point } = this.said();
+    this.legend.sizes(this.shown().layers, series, point);
+    if (other !== undefined) {
+      clear(this.says, other);
+      return;
+    }
     const event = series.events[point]!;
     const seconds = series.seconds?.[point];
-    const layer = this.lit === undefined || this.pointer === undefined ? undefined : series.layers[this.lit];
-    const below = this.lit === undefined || this.lit === 0 ? 0 : series.tops[this.lit - 1]![point]!;
+    const live = series.tops.at(-1)![point]!;
+    const lowest = this.pointer === undefined || this.shapes !== undefined ? undefined : series.lowest?.[point];
     clear(this.says,
       h("b", {}, event < 0 ? "at the start" : `event ${count(event)}`),
       seconds === undefined || event < 0 ? "" : ` · ${seconds.toFixed(6)} s`,
-      ` · ${size(series.tops.at(-1)![point]!)} live`,
+      ` · ${size(live)} live`,
       series.reserved[point]! > 0 && ` · ${size(series.reserved[point]!)} reserved`,
-      layer !== undefined && ` · ${layerName(layer)} ${size(series.tops[this.lit!]![point]! - below)}`);
-    this.fillSizes();
+      lowest !== undefined && lowest < live && ` · at least ${size(lowest)} nearby`,
+      this.below(series, point));
+    this.says.title = this.says.textContent ?? "";
+  }
+  // The block, the layer or the rest under the pointer.
+  private below(series: Series, point: number): string {
+    if (this.pointer === undefined) {
+      return "";
+    }
+    if (this.block !== undefined) {
+      const { row } = this.block.life;
+      return ` · block of ${size(asNumber(row["size"]))}: ${shortName(asText(row["name"])) || "(stack unknown)"}  ${shortPlace(row)}, lived ${lifetime(row)}`;
+    }
+    if (this.pointer > this.end + 1e-9) {
+      return " · the recording has ended";
+    }
+    if (this.shapes !== undefined) {
+      return ` · smaller and earlier ones ${size(Math.max(0, series.tops.at(-1)![point]! - this.shapes.sumAt(series.x[point]!)))}`;
+    }
+    const layer = this.lit === undefined ? undefined : series.layers[this.lit];
+    return layer === undefined ? "" : ` · ${layerName(layer)} ${size(layerBytes(series, layer, point) ?? 0)}`;
+  }
+
+  // What another chart of the same axis points at.
+  follow(x: number | undefined): void {
+    this.pointer = x;
+    this.block = undefined;
+    this.say();
+    this.drawOver();
+  }
+  private aim(x: number | undefined, y = 0): void {
+    const { plot } = this;
+    this.pointer = x;
+    this.block = x === undefined || plot === undefined ? undefined : this.shapes?.at(x, plot.bytesAt(y));
+    this.light(x === undefined || plot === undefined || this.brush !== undefined || this.shapes !== undefined ? undefined : plot.layerAt(plot.toX(x), y));
+    this.say();
+    this.drawOver();
+    this.is.pointed?.(x);
   }
 
   private listen(): void {
@@ -282,11 +354,8 @@ export class Chart {
         return;
       }
       const at = Math.max(this.low, Math.min(this.high, this.plot.valueAt(event.offsetX)));
-      this.pointer = at;
-      this.lit = pressed === undefined ? this.plot.layerAt(event.offsetX, event.offsetY) : undefined;
       this.brush = pressed !== undefined && Math.abs(event.offsetX - pressed.x) > 4 ? [pressed.at, at] : undefined;
-      this.say();
-      this.draw();
+      this.aim(at, event.offsetY);
     });
     canvas.addEventListener("pointerup", (event) => {
       const brush = this.brush;
@@ -294,34 +363,36 @@ export class Chart {
       if (brush !== undefined) {
         this.show([Math.min(...brush), Math.max(...brush)]);
       } else if (pressed !== undefined && this.plot !== undefined) {
-        const series = this.shown();
-        const point = pointAt(series.x, this.plot.valueAt(event.offsetX));
-        this.is.choose(series.events[Math.max(0, point)]!);
+        this.click(this.plot.valueAt(event.offsetX), this.plot.bytesAt(event.offsetY));
       }
       pressed = undefined;
     });
-    canvas.addEventListener("pointerleave", () => {
-      this.pointer = undefined;
-      this.lit = undefined;
-      this.say();
-      this.draw();
-    });
+    canvas.addEventListener("pointerleave", () => this.aim(undefined));
     canvas.addEventListener("dblclick", () => this.show(undefined));
     canvas.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("wheel", (event) => {
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
+      if (!sideways && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) {
+        return; // the page scrolls
+      }
       event.preventDefault();
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) {
+      if (sideways) {
         this.move(((event.deltaX || event.deltaY) / this.element.clientWidth) * (this.high - this.low));
       } else {
         this.zoomAt(event.deltaY > 0 ? 1.25 : 0.8, this.plot?.valueAt(event.offsetX));
       }
     }, { passive: false });
     const drag = (event: PointerEvent): void => {
-      const x = this.least + ((event.offsetX - kLeft) / (this.element.clientWidth - kLeft - kRight)) * (this.most - this.least);
+      const x = this.least + ((event.offsetX - kLeft) / this.inner) * (this.most - this.least);
       this.move(x - (this.low + this.high) / 2);
     };
     this.map.addEventListener("pointerdown", (event) => (this.map.setPointerCapture(event.pointerId), drag(event)));
     this.map.addEventListener("pointermove", (event) => event.buttons === 1 && drag(event));
+  }
+  private click(x: number, bytes: number): void {
+    const series = this.shown();
+    const point = pointAt(series.x, x);
+    this.is.choose(series.events[Math.max(0, point)]!, this.shapes?.at(x, bytes)?.life.row);
   }
 
   private key(event: KeyboardEvent): void {
@@ -329,6 +400,7 @@ export class Chart {
       "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2),
       PageUp: () => this.pan(-0.5), PageDown: () => this.pan(0.5), Home: () => this.show(undefined),
       ArrowLeft: () => this.step(-1, event.shiftKey), ArrowRight: () => this.step(1, event.shiftKey),
+      ...(this.shapes === undefined ? {} : { ArrowUp: () => this.climb(1), ArrowDown: () => this.climb(-1) }),
     };
     if (steps[event.key] !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) {
       steps[event.key]!();
@@ -341,6 +413,16 @@ export class Chart {
     const point = Math.max(0, Math.min(series.x.length - 1, this.point() + by));
     const event = one ? this.eventOfX(this.chosen ?? this.most) + by : series.events[point]!;
     this.is.choose(Math.max(-1, Math.min(this.is.device.events - 1, event)));
+  }
+  // To the block above or below, at the chosen moment.
+  private climb(by: number): void {
+    const x = Math.max(this.low, Math.min(this.high, this.chosen ?? this.low));
+    const stack = this.shapes!.stackAt(x);
+    const at = stack.findIndex((shape) => asText(shape.life.row["id"]) === this.picked?.id);
+    const next = stack[at < 0 && by < 0 ? stack.length - 1 : at + by];
+    if (next !== undefined) {
+      this.is.choose(this.eventOfX(x), next.life.row);
+    }
   }
 
   zoom(factor: number): void {
@@ -359,39 +441,43 @@ export class Chart {
     this.place(this.low + by, this.high - this.low);
   }
   private place(low: number, wide: number): void {
-    const room = this.most - this.least;
-    const width = Math.min(room, wide);
-    this.low = Math.max(this.least, Math.min(this.most - width, low));
-    this.high = this.low + width;
-    this.draw();
+    const width = Math.min(this.most - this.least, wide);
+    const from = Math.max(this.least, Math.min(this.most - width, low));
+    this.at(from, from + width);
+    this.is.moved?.();
     clearTimeout(this.wait);
-    this.wait = window.setTimeout(() => this.tell(), kRest);
+    this.wait = window.setTimeout(() => this.tell(false), kRestMs);
+  }
+  // Shows a part of the axis, and tells nobody.
+  at(low: number, high: number): void {
+    [this.low, this.high] = [low, high];
+    this.draw();
   }
   show(range: [number, number] | undefined): void {
-    [this.low, this.high] = range ?? [this.least, this.most];
-    this.draw();
+    this.at(...range ?? [this.least, this.most]);
     clearTimeout(this.wait);
-    this.tell();
+    this.tell(range !== undefined);
   }
-  private tell(): void {
+  private tell(chosen: boolean): void {
     const all = this.low <= this.least && this.high >= this.most;
-    this.is.range(all ? "" : `event:${Math.max(0, Math.floor(this.eventOfX(this.low)))}`,
-      all ? "" : `event:${Math.ceil(this.eventOfX(this.high))}`);
+    const moment = (x: number, round: (x: number) => number): string =>
+      this.is.time ? `time:${Math.max(0, round(x * 1e6) / 1e6)}` : `event:${Math.max(0, Math.min(this.most - 1, round(x)))}`;
+    this.is.range(all ? "" : moment(this.low, Math.floor), all ? "" : moment(this.high, Math.ceil), chosen);
   }
 
-  // Of the layer that a row of another answer belongs to, where layers are functions or lines.
+  // Whether an allocation tells its layer.
+  private get namesAllocations(): boolean {
+    return ["", "function", "filefunction", "line", "file"].includes(this.is.state().by);
+  }
+  // Of the layer that a row of another answer belongs to, where layers are functions, lines or files.
   layerColor(row: Row): string | undefined {
-    return this.shown().layers.find((layer) => layer.name === row["name"] &&
+    return this.shown().layers.find((layer) => (layer.name === row["name"] || (layer.name === row["file"] && layer.file === "")) &&
       (layer.file === "" || layer.file === row["file"]) && (layer.line === null || layer.line === 0 || layer.line === row["line"]))?.color;
   }
 
-  // For what is drawn below on the same axis.
-  get span(): { low: number; high: number; from: number; to: number } {
-    return { low: this.low, high: this.high, from: this.eventOfX(this.low), to: this.eventOfX(this.high) };
+  // What is shown: places on the axis, the events there, and how many pixels and bytes that is.
+  get span(): { low: number; high: number; from: number; to: number; height: number; most: number } {
+    return { low: this.low, high: this.high, from: this.eventOfX(this.low), to: this.eventOfX(this.high),
+      height: this.is.height, most: (this.plot ?? this.make(Math.max(300, this.element.clientWidth))).most };
   }
-}
-
-function layerName(layer: Layer): string {
-  const name = shortName(layer.name);
-  return layer.file === "" ? name : `${name}  ${layer.file}${layer.line ? `:${layer.line}` : ""}`;
 }

@@ -1,5 +1,6 @@
 // What pictures are drawn with: onto the screen, or into a file. A view draws once for both.
 import { visible } from "../core/format";
+import { kTile, tile, tileWidth, type Fill, type Paint } from "./palette";
 
 export interface TextStyle {
   color: string;
@@ -10,12 +11,15 @@ export interface TextStyle {
 
 // Lengths in CSS pixels; y grows downwards; text is centred on its y.
 export interface Pen {
-  rect(x: number, y: number, width: number, height: number, fill: string, edge?: string): void;
-  shape(points: ArrayLike<number>, fill: string): void; // x, y, x, y...
+  rect(x: number, y: number, width: number, height: number, fill: Paint, edge?: string): void;
+  shape(points: ArrayLike<number>, fill: Paint): void; // x, y, x, y...
   line(points: ArrayLike<number>, color: string, width: number, dash?: number[]): void;
   curve(points: readonly [number, number, number, number], color: string, width: number): void;
   text(x: number, y: number, text: string, style: TextStyle): void;
   faint(part: number): void; // opacity of what follows
+  // Cells of one pixel each, line by line, as red + green * 256 + blue * 65536 + opacity * 2^24; as a
+  // picture, because a rectangle for each would take longer than a frame.
+  cells(x: number, y: number, width: number, height: number, colors: Uint32Array): void;
   // What follows is drawn inside the box alone, until the next call.
   within(box: readonly [number, number, number, number] | undefined): void;
 }
@@ -25,6 +29,7 @@ export type Picture = { width: number; height: number; draw: (pen: Pen, dark: bo
 const kFont = "11.5px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const font = (bold: boolean | undefined): string => (bold === true ? `600 ${kFont}` : kFont);
 
+let sheet: HTMLCanvasElement | undefined; // cells on their way to a picture
 let ruler: CanvasRenderingContext2D | undefined;
 export function textWidth(text: string, bold?: boolean): number {
   ruler ??= document.createElement("canvas").getContext("2d")!;
@@ -54,14 +59,42 @@ function fitting(raw: string, style: TextStyle): string {
   return fits === 0 ? "" : `${text.slice(0, fits).replace(kLone, "")}…`;
 }
 
+const kFine = 2; // dots of a screen in a pixel of a pattern
+const patterns = new Map<string, CanvasPattern>();
+function patternOf(fill: Fill): CanvasPattern {
+  const key = `${fill.hatch} ${fill.ink}`;
+  let pattern = patterns.get(key);
+  if (pattern === undefined) {
+    const canvas = document.createElement("canvas");
+    canvas.width = canvas.height = kTile * kFine;
+    const to = canvas.getContext("2d")!;
+    to.scale(kFine, kFine);
+    to.strokeStyle = fill.ink;
+    to.lineWidth = tileWidth(fill.hatch);
+    to.stroke(new Path2D(tile(fill.hatch)));
+    pattern = to.createPattern(canvas, "repeat")!;
+    pattern.setTransform(new DOMMatrix().scale(1 / kFine));
+    patterns.set(key, pattern);
+  }
+  return pattern;
+}
+
 export class CanvasPen implements Pen {
   private clipped = false;
   constructor(private readonly to: CanvasRenderingContext2D) {
     to.textBaseline = "middle";
   }
-  rect(x: number, y: number, width: number, height: number, fill: string, edge?: string): void {
-    this.to.fillStyle = fill;
-    this.to.fillRect(x, y, width, height);
+  // Once for a color, twice for one with a pattern.
+  private filled(paint: Paint, fill: () => void): void {
+    this.to.fillStyle = typeof paint === "string" ? paint : paint.color;
+    fill();
+    if (typeof paint !== "string" && paint.hatch !== "") {
+      this.to.fillStyle = patternOf(paint);
+      fill();
+    }
+  }
+  rect(x: number, y: number, width: number, height: number, fill: Paint, edge?: string): void {
+    this.filled(fill, () => this.to.fillRect(x, y, width, height));
     if (edge !== undefined) {
       this.to.strokeStyle = edge;
       this.to.lineWidth = 1;
@@ -74,10 +107,9 @@ export class CanvasPen implements Pen {
       this.to.lineTo(points[i]!, points[i + 1]!);
     }
   }
-  shape(points: ArrayLike<number>, fill: string): void {
+  shape(points: ArrayLike<number>, fill: Paint): void {
     this.trace(points);
-    this.to.fillStyle = fill;
-    this.to.fill();
+    this.filled(fill, () => this.to.fill());
   }
   line(points: ArrayLike<number>, color: string, width: number, dash: number[] = []): void {
     this.trace(points);
@@ -105,6 +137,17 @@ export class CanvasPen implements Pen {
   faint(part: number): void {
     this.to.globalAlpha = part;
   }
+  cells(x: number, y: number, width: number, height: number, colors: Uint32Array): void {
+    sheet ??= document.createElement("canvas");
+    if (sheet.width !== width || sheet.height !== height) {
+      sheet.width = width;
+      sheet.height = height;
+    }
+    const bytes = new Uint8ClampedArray(colors.buffer as ArrayBuffer, colors.byteOffset, 4 * width * height);
+    sheet.getContext("2d", { willReadFrequently: true })!.putImageData(new ImageData(bytes, width, height), 0, 0);
+    this.to.imageSmoothingEnabled = false;
+    this.to.drawImage(sheet, x, y);
+  }
   within(box: readonly [number, number, number, number] | undefined): void {
     if (this.clipped) {
       this.to.restore();
@@ -117,6 +160,49 @@ export class CanvasPen implements Pen {
       this.to.clip();
     }
   }
+}
+
+// Draws further down.
+class LowerPen implements Pen {
+  constructor(private readonly to: Pen, private readonly by: number) {}
+  private moved(points: ArrayLike<number>): number[] {
+    return Array.from(points, (value, i) => (i % 2 === 1 ? value + this.by : value));
+  }
+  rect(x: number, y: number, width: number, height: number, fill: Paint, edge?: string): void {
+    this.to.rect(x, y + this.by, width, height, fill, edge);
+  }
+  shape(points: ArrayLike<number>, fill: Paint): void {
+    this.to.shape(this.moved(points), fill);
+  }
+  line(points: ArrayLike<number>, color: string, width: number, dash?: number[]): void {
+    this.to.line(this.moved(points), color, width, dash);
+  }
+  curve([x, y, toX, toY]: readonly [number, number, number, number], color: string, width: number): void {
+    this.to.curve([x, y + this.by, toX, toY + this.by], color, width);
+  }
+  text(x: number, y: number, text: string, style: TextStyle): void {
+    this.to.text(x, y + this.by, text, style);
+  }
+  faint(part: number): void {
+    this.to.faint(part);
+  }
+  cells(x: number, y: number, width: number, height: number, colors: Uint32Array): void {
+    this.to.cells(x, y + this.by, width, height, colors);
+  }
+  within(box: readonly [number, number, number, number] | undefined): void {
+    this.to.within(box === undefined ? undefined : [box[0], box[1] + this.by, box[2], box[3]]);
+  }
+}
+
+// One below the other.
+export function stacked(pictures: Picture[]): Picture {
+  return { width: Math.max(0, ...pictures.map((one) => one.width)), height: pictures.reduce((sum, one) => sum + one.height, 0), draw: (pen, dark) => {
+    let y = 0;
+    for (const picture of pictures) {
+      picture.draw(new LowerPen(pen, y), dark);
+      y += picture.height;
+    }
+  } };
 }
 
 function escaped(text: string): string {
@@ -142,12 +228,30 @@ class SvgPen implements Pen {
       .map(([key, value]) => ` ${key}="${typeof value === "number" ? rounded(value) : escaped(value)}"`).join("");
     this.parts.push(`<${tag}${words}${this.opacity}${content === undefined ? "/>" : `>${escaped(content)}</${tag}>`}`);
   }
-  rect(x: number, y: number, width: number, height: number, fill: string, edge?: string): void {
-    this.put("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill,
-      ...(edge === undefined ? {} : { stroke: edge }) });
+  private readonly patterns = new Map<string, string>();
+  private patternOf(fill: Fill): string {
+    const key = `${fill.hatch} ${fill.ink}`;
+    let id = this.patterns.get(key);
+    if (id === undefined) {
+      id = `p${this.patterns.size + 1}`;
+      this.patterns.set(key, id);
+      this.parts.push(`<pattern id="${id}" patternUnits="userSpaceOnUse" width="${kTile}" height="${kTile}">` +
+        `<path d="${tile(fill.hatch)}" fill="none" stroke="${escaped(fill.ink)}" stroke-width="${tileWidth(fill.hatch)}"/></pattern>`);
+    }
+    return `url(#${id})`;
   }
-  shape(points: ArrayLike<number>, fill: string): void {
-    this.put("polygon", { points: pairs(points), fill });
+  private filled(tag: string, attributes: Record<string, string | number>, paint: Paint): void {
+    this.put(tag, { ...attributes, fill: typeof paint === "string" ? paint : paint.color });
+    if (typeof paint !== "string" && paint.hatch !== "") {
+      this.put(tag, { ...attributes, fill: this.patternOf(paint) });
+    }
+  }
+  rect(x: number, y: number, width: number, height: number, fill: Paint, edge?: string): void {
+    this.filled("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height),
+      ...(edge === undefined ? {} : { stroke: edge }) }, fill);
+  }
+  shape(points: ArrayLike<number>, fill: Paint): void {
+    this.filled("polygon", { points: pairs(points) }, fill);
   }
   line(points: ArrayLike<number>, color: string, width: number, dash: number[] = []): void {
     this.put("polyline", { points: pairs(points), fill: "none", stroke: color, "stroke-width": width,
@@ -168,6 +272,24 @@ class SvgPen implements Pen {
   }
   faint(part: number): void {
     this.opacity = part === 1 ? "" : ` opacity="${rounded(part)}"`;
+  }
+  // Equal ones above each other are one.
+  cells(x: number, y: number, width: number, height: number, colors: Uint32Array): void {
+    for (let column = 0; column < width; ++column) {
+      for (let row = 0; row < height;) {
+        const color = colors[row * width + column]!;
+        let end = row + 1;
+        while (end < height && colors[end * width + column] === color) {
+          end += 1;
+        }
+        const opacity = color >>> 24;
+        if (opacity > 0) {
+          const fill = `#${[0, 8, 16].map((shift) => ((color >>> shift) & 255).toString(16).padStart(2, "0")).join("")}`;
+          this.put("rect", { x: x + column, y: y + row, width: 1, height: end - row, fill, ...(opacity < 255 ? { "fill-opacity": opacity / 255 } : {}) });
+        }
+        row = end;
+      }
+    }
   }
   within(box: readonly [number, number, number, number] | undefined): void {
     if (this.clipped) {
@@ -196,8 +318,21 @@ export function toSvg(picture: Picture, title: string): string {
   return pen.ended(picture.width, picture.height, title);
 }
 
+const painted = new WeakMap<HTMLCanvasElement, Picture>();
+
+// All that is shown, in the colours of now: before it is printed, and after.
+export function paintAgain(dark: boolean): void {
+  for (const canvas of document.querySelectorAll("canvas")) {
+    const picture = painted.get(canvas);
+    if (picture !== undefined) {
+      paint(canvas, picture, dark);
+    }
+  }
+}
+
 // Sharp on every screen.
 export function paint(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
+  painted.set(canvas, picture);
   const ratio = devicePixelRatio || 1;
   const width = Math.round(picture.width * ratio);
   const height = Math.round(picture.height * ratio);

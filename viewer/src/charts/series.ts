@@ -17,6 +17,7 @@ export interface Series {
   seconds: Float64Array | undefined;
   tops: Float64Array[]; // of the layers, stacked; the last one is what is live
   reserved: Float64Array;
+  lowest: Float64Array | undefined; // live at least, in the part that a point is the highest of; none where points are all
 }
 
 export interface Mark {
@@ -28,12 +29,17 @@ export interface Mark {
   device?: number | null;
 }
 
+const kPerPoint = 3; // events: fewer are drawn as they are
+
 // One layer keeps its colour from one range to the next.
 export class Colors {
   private readonly taken = new Map<string, string>();
-  of(name: string, id: string): string {
-    if (name === "(before recording)" || name === "(the rest)") {
-      return name === "(the rest)" ? kRest : kBefore;
+  keep(id: string, color: string): void {
+    this.taken.set(id, color);
+  }
+  of(key: string, id: string): string {
+    if (key === "before_recording" || key === "rest") {
+      return key === "rest" ? kRest : kBefore;
     }
     let color = this.taken.get(id);
     if (color === undefined) {
@@ -49,7 +55,7 @@ export class Colors {
 export function readLayers(answer: Answer, colors: Colors): Layer[] {
   const given = (answer.inputs[0]?.["layers"] as Omit<Layer, "color">[] | undefined) ?? [];
   const layers = given.map((layer): Layer =>
-    ({ ...layer, color: colors.of(layer.name, `${layer.name}\0${layer.file}\0${layer.line}`) }));
+    ({ ...layer, color: colors.of(layer.key, `${layer.name}\0${layer.file}\0${layer.line}`) }));
   return layers.length > 0 ? layers
     : [{ key: "allocated", name: "live", file: "", line: null, color: kLayers[0]! }];
 }
@@ -67,11 +73,13 @@ export function readSeries(answer: Answer, device: number, time: boolean, firstU
     const below = tops.at(-1);
     tops.push(below === undefined ? own : own.map((value, i) => value + below[i]!));
   }
-  return { layers, events, seconds, x: time && seconds !== undefined ? seconds : events, tops, reserved: column("reserved") };
+  const perPoint = (events.at(-1)! - events[0]!) / events.length;
+  const lowest = perPoint > kPerPoint && rows[0]?.["lowest"] !== undefined ? column("lowest") : undefined;
+  return { layers, events, seconds, x: time && seconds !== undefined ? seconds : events, tops, reserved: column("reserved"), lowest };
 }
 
 // The last point at or before x; -1 when all come later.
-export function pointAt(xs: Float64Array, x: number): number {
+export function pointAt(xs: ArrayLike<number>, x: number): number {
   let low = -1;
   let high = xs.length;
   while (high - low > 1) {

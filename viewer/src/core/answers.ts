@@ -33,9 +33,13 @@ export interface Answer {
 // A string, or a whole number too long for a double. Nothing else of JSON can hold digits like
 // that, so one pass finds them all; the digits of a fraction are none.
 const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
+const kLongNumber = /(?<![\d.])\d{16}/;
 const kMark = "\u0000int:";
 
 export function parseAnswer(text: string): Answer {
+  if (!kLongNumber.test(text)) {
+    return JSON.parse(text) as Answer; // as nearly always, in a third of the time
+  }
   let long = false;
   const marked = text.replace(kStringOrLongNumber, (found) => {
     if (found.startsWith('"') || Number.isSafeInteger(Number(found))) {

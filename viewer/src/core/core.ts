@@ -53,6 +53,10 @@ export class Core {
     await this.send({ kind: "write", path, text });
   }
 
+  has(words: string[]): boolean {
+    return this.answers.has([...words, "--format", "json"].join("\0"));
+  }
+
   run(words: string[]): Promise<Ran> {
     const key = words.join("\0");
     let ran = this.answers.get(key);

@@ -12,10 +12,17 @@ export interface DeviceFacts {
 
 export interface InputFacts {
   name: string;
+  format: string;
   can: (command: string) => boolean; // whether the command has an answer for it
   hasHistory: boolean;
   labels: string[];
   devices: DeviceFacts[];
+  only?: string; // the one command that reads it, of what is no recording
+}
+
+// Text with a failure's message, and digests of a job's ranks, are no recordings: one command each reads them.
+export function readBy(command: string, names: string[]): InputFacts[] {
+  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, labels: [], devices: [], only: command }));
 }
 
 export function readInputs(info: Answer): InputFacts[] {
@@ -31,6 +38,7 @@ export function readInputs(info: Answer): InputFacts[] {
     const answers = note["answers"] as string[] | undefined;
     return {
       name: note.path,
+      format: note.format,
       // Where the core does not list them, every view is offered and shows why it has nothing.
       can: (command) => answers === undefined || answers.includes(command),
       hasHistory: devices.some((device) => device.events > 0),

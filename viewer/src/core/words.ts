@@ -9,10 +9,9 @@ export function place(row: Row): string {
   return file === "" || file === "??" ? "" : line > 0 ? `${file}:${line}${more > 0 ? ` and ${more} more` : ""}` : file;
 }
 
-// With the last two folders: enough to know the place by.
+// As the program's tables say it; the whole is a title.
 export function shortPlace(row: Row): string {
-  const parts = place(row).split("/");
-  return parts.length <= 3 ? parts.join("/") : `…/${parts.slice(-3).join("/")}`;
+  return place(row).split("/").at(-1)!;
 }
 
 // C++ functions without their parameters, where those are long.
@@ -36,5 +35,6 @@ export function lifetime(row: Row): string {
 }
 
 export function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  // The program's own name says nothing here.
+  return (error instanceof Error ? error.message : String(error)).replace(/^memtool: /, "");
 }

@@ -3,6 +3,7 @@
 import type { Picture } from "../charts/pen";
 import type { Answer } from "../core/answers";
 import type { Core } from "../core/core";
+import { h } from "../core/dom";
 import type { InputFacts } from "../core/inputs";
 import { filterWords, momentWords, type State } from "../core/state";
 
@@ -17,11 +18,22 @@ export interface Host {
   change: (patch: Partial<State>) => void;
   refine: (context: Context, patch: Partial<State>, work: () => Promise<void>) => void;
   shows: (context: Context) => boolean;
+  offers: (view: string) => boolean; // for what is open
+}
+
+// What is kept between views and stands in no link. Other inputs begin with a new one.
+export class Session {
+  keywords = ""; // edited ones, as YAML
+  allLabels = false; // shown, however many
+  pasted = ""; // an out-of-memory message
+  budget = ""; // limits, as YAML
+  leftOut: string[] = []; // inputs that cannot be read
 }
 
 export class Context {
   readonly lines: string[][] = [];
   picture: (() => Picture) | undefined; // what "save SVG" saves
+  pictureWords: string[] | undefined; // the line that has its figures, if not the first
   keys: Record<string, () => void> = {}; // of this view, anywhere on the page
   turn = 0;
 
@@ -29,8 +41,10 @@ export class Context {
     private readonly core: Core,
     public state: State,
     readonly inputs: InputFacts[],
+    readonly job: InputFacts[], // all of them, where one was chosen
     readonly bases: string[],
     readonly info: Answer,
+    readonly session: Session,
     private readonly host: Host,
   ) {}
 
@@ -43,8 +57,11 @@ export class Context {
   get baseWords(): string[] {
     return this.bases.flatMap((name) => ["--diff-base", name]);
   }
+  get moment(): string[] {
+    return this.first.hasHistory ? momentWords(this.state) : [];
+  }
   get momentAndFilters(): string[] {
-    return [...(this.first.hasHistory ? momentWords(this.state) : []), ...filterWords(this.state)];
+    return [...this.moment, ...filterWords(this.state)];
   }
   get filters(): string[] {
     return filterWords(this.state);
@@ -57,6 +74,11 @@ export class Context {
     return this.state.focus !== "" || this.state.ignore !== "";
   }
 
+  // Of a view that shows one input of several.
+  alone(): HTMLElement | false {
+    return this.inputs.length > 1 && h("p", { class: "note" }, `of ${this.first.name} alone: another input can be chosen above`);
+  }
+
   change(patch: Partial<State>): void {
     this.host.change(patch);
   }
@@ -64,6 +86,7 @@ export class Context {
   refine(patch: Partial<State>, work: () => Promise<void>): void {
     this.host.refine(this, patch, work);
   }
+  readonly offers = (view: string): boolean => this.host.offers(view);
   get shown(): boolean {
     return this.host.shows(this);
   }
@@ -82,6 +105,17 @@ export class Context {
       throw new Outdated();
     }
     return this.core.json(words);
+  }
+  // Its text.
+  quietText(words: string[]): Promise<string> {
+    if (!this.shown) {
+      throw new Outdated();
+    }
+    return this.core.text(words);
+  }
+  // Whether that was asked already.
+  has(words: string[]): boolean {
+    return this.core.has(words);
   }
   list(words: string[]): void {
     if (!this.shown) {

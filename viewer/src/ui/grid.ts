@@ -1,130 +1,287 @@
-// A table of rows: sizes to the right, names to the left, sorted by a click, and more rows on request.
-import { asNumber, asText, type Row } from "../core/answers";
-import { h } from "../core/dom";
-import { count, percent, size, visible } from "../core/format";
-import { place, shortName, shortPlace } from "../core/words";
+// A table of rows: sizes to the right, names to the left, sorted by a click, looked through by a field.
+// Of many rows only those in sight are in the document: a box of its own scrolls them.
+import { type Row } from "../core/answers";
+import { append, clear, h } from "../core/dom";
+import { count, visible } from "../core/format";
+import { cellText, cellValue, inOrder, inSight, rowText, type Column } from "./rows";
 
-export interface Column {
-  key: string;
-  title: string;
-  kind: "size" | "change" | "count" | "percent" | "text" | "bar" | "shape";
-  of?: number; // what percent and bar are of
-  text?: (row: Row) => string;
-  whole?: (row: Row) => string; // in whole, where the cell says less
-}
+export { kPlace, kWhere, type Column } from "./rows";
 
-export const kWhere: Column = {
-  key: "name", title: "Where", kind: "text", text: (row) => shortName(asText(row["name"])), whole: (row) => asText(row["name"]),
-};
-export const kPlace: Column = { key: "file", title: "Place", kind: "text", text: shortPlace, whole: place };
+const kPlain = 200; // rows that are simply there
+const kLooked = 20; // more have a field to look through them
+const kPrinted = 200;
 
 export interface GridOptions {
   columns: Column[];
   rows: Row[];
+  name?: string; // for a reader of the screen
   onPick?: (row: Row) => void;
   picked?: (row: Row) => boolean;
-  most?: number;
+  most?: number; // more rows are scrolled in a box
   sort?: { by: string; set: (by: string) => void }; // a key, with - in front upwards; kept by the caller
+  find?: { id: string; text: string; keep: (text: string) => void; sum: (rows: Row[]) => string };
 }
 
-function cellText(column: Column, row: Row): string {
-  if (column.text !== undefined) {
-    return column.text(row);
-  }
-  const value = row[column.key];
-  if (value === null || value === undefined) {
-    return "";
-  }
-  switch (column.kind) {
-    case "size":
-      return size(value as number | bigint);
-    case "change":
-      return size(value as number | bigint, true);
-    case "count":
-      return count(value as number | bigint);
-    case "percent":
-      return percent(asNumber(value), column.of ?? 0);
-    default:
-      return asText(value);
-  }
+// Names may go on in the next line behind "::" and "/".
+function breakable(column: Column, text: string): (string | HTMLElement)[] {
+  return column.kind !== "text" || text.length < 16 || text.length > 400 ? [text]
+    : text.split(/(?<=::|\/)/).flatMap((part, i) => (i === 0 ? [part] : [h("wbr"), part]));
 }
 
-export function grid(options: GridOptions): HTMLElement {
-  const rows = [...options.rows];
-  let shown = options.most ?? 200;
-  let sorted: { key: string; down: boolean } | undefined;
-  const body = h("tbody");
-  const more = h("button", { type: "button", class: "more", click: () => ((shown *= 5), fill()) });
-  const heads = options.columns.map((column) =>
-    h("th", { class: column.kind, scope: "col" },
-      column.title === "" ? "" : h("button", { type: "button", click: () => sort(column) }, column.title)));
+// Columns that a narrow screen leaves out have a name there.
+const classOf = (column: Column): string => `${column.kind} of-${column.key.replace(/\W/g, "")}`;
 
-  function sort(column: Column): void {
-    const down = sorted?.key === column.key ? !sorted.down : column.kind !== "text";
-    sorted = { key: column.key, down };
-    const order = (a: Row, b: Row): number =>
-      column.kind === "text"
-        ? cellText(column, a).localeCompare(cellText(column, b))
-        : asNumber(a[column.key]) - asNumber(b[column.key]);
-    rows.sort((a, b) => (down ? order(b, a) : order(a, b)));
-    heads.forEach((head, i) =>
-      head.setAttribute(
-        "aria-sort",
-        options.columns[i] === column ? (down ? "descending" : "ascending") : "none",
-      ),
-    );
-    options.sort?.set(down === (column.kind !== "text") ? column.key : `-${column.key}`);
-    fill();
+function cell(column: Column, row: Row, narrow: boolean): HTMLElement {
+  if (column.kind !== "bar") {
+    const text = cellText(column, row);
+    const whole = column.whole?.(row) ?? text;
+    const titled = whole !== text || text.length > (narrow ? 12 : 40);
+    return h("td", { class: classOf(column), title: titled ? visible(whole.slice(0, 2000)) : undefined }, ...breakable(column, text));
+  }
+  const bar = h("span", { class: "bar" });
+  bar.style.width = `${Math.min(100, column.of ? (100 * Math.abs(cellValue(column, row))) / column.of : 0)}%`;
+  return h("td", { class: classOf(column) }, bar);
+}
+
+class Grid {
+  readonly element: HTMLElement;
+  private readonly tall: boolean; // only what is in sight is there
+  private rows: Row[];
+  private active = 0; // the row that Tab reaches
+  private readonly shown = new Map<number, HTMLElement>();
+  private rowHeight = 0;
+  private printing = false;
+  private sorted: { column: Column; down: boolean } | undefined;
+  private texts: Map<Row, string> | undefined;
+  private readonly body = h("tbody");
+  private readonly above = h("tr", { class: "room", "aria-hidden": "true" });
+  private readonly below = h("tr", { class: "room", "aria-hidden": "true" });
+  private readonly table: HTMLElement;
+  private readonly box: HTMLElement;
+  private readonly heads: HTMLElement[];
+  private readonly found = h("span", { class: "note", role: "status" });
+  private readonly note = h("p", { class: "note cut", hidden: true });
+
+  private readonly options: GridOptions;
+
+  constructor(given: GridOptions) {
+    // Where nothing has a place, there is no room for one.
+    const columns = given.columns.filter((column) => column.key !== "file" || given.rows.some((row) => cellText(column, row) !== ""));
+    const options = this.options = { ...given, columns };
+    const { find } = options;
+    const most = options.most ?? kPlain;
+    this.rows = options.rows;
+    this.tall = options.rows.length > most;
+    this.heads = columns.map((column) =>
+      column.title === "" ? h("td", { class: classOf(column) })
+        : h("th", { class: classOf(column), scope: "col", title: column.about }, h("button", { type: "button", click: () => this.sort(column) }, column.title)));
+    this.table = h("table", { role: options.onPick === undefined ? undefined : "grid", "aria-label": options.name },
+      this.tall && h("colgroup", {}, ...columns.map((column) => h("col", { class: classOf(column) }))),
+      h("thead", {}, h("tr", {}, ...this.heads)), this.body);
+    this.box = h("div", { class: this.tall ? "grid tall" : "grid" }, this.table);
+    this.element = h("div", { class: "rows" },
+      (options.rows.length > kLooked || find !== undefined) && h("div", { class: "tools find" }, this.field(), this.found),
+      this.box, this.note);
+    if (this.tall) {
+      this.scrolls(most);
+    }
+    if (options.onPick !== undefined || this.tall) {
+      this.box.addEventListener("keydown", (event) => this.key(event));
+    }
+    const by = options.sort?.by ?? "";
+    const first = columns.find((column) => column.key === by.replace(/^-/, ""));
+    if (by !== "" && first !== undefined) {
+      this.sorted = { column: first, down: (first.kind !== "text") !== by.startsWith("-") };
+    }
+    this.order(find?.text ?? "");
+    this.active = Math.max(0, options.picked === undefined ? 0 : this.rows.findIndex(options.picked));
+    this.fill();
   }
 
-  function line(row: Row): HTMLElement {
-    const cells = options.columns.map((column) => {
-      if (column.kind !== "bar") {
-        const text = cellText(column, row);
-        const whole = column.whole?.(row) ?? text;
-        return h("td", { class: column.kind, title: whole !== text || text.length > 40 ? visible(whole.slice(0, 2000)) : undefined }, text);
+  private scrolls(most: number): void {
+    this.box.style.maxHeight = `min(72vh, ${26 * (most + 1)}px)`;
+    this.box.tabIndex = 0;
+    this.box.addEventListener("scroll", () => this.update());
+    let begun = false;
+    new ResizeObserver(() => {
+      this.rowHeight = this.body.querySelector<HTMLElement>("tr:not(.room)")?.offsetHeight ?? 0;
+      if (!begun && this.rowHeight > 0) {
+        begun = true; // a row that is picked is in sight
+        this.box.scrollTop = (this.active - 3) * this.rowHeight;
       }
-      const part = column.of ? Math.abs(asNumber(row[column.key])) / column.of : 0;
-      const bar = h("span", { class: "bar" });
-      bar.style.width = `${Math.min(100, 100 * part)}%`;
-      return h("td", { class: "bar" }, bar);
+      this.update();
+    }).observe(this.box);
+    // The window holds on to no table that is gone.
+    const self = new WeakRef(this);
+    for (const event of ["beforeprint", "afterprint"]) {
+      const tell = (): void => self.deref()?.print(event === "beforeprint") ?? removeEventListener(event, tell);
+      addEventListener(event, tell);
+    }
+  }
+
+  private print(on: boolean): void {
+    this.printing = on && this.element.isConnected;
+    this.fill();
+  }
+
+  private field(): HTMLInputElement {
+    const { find } = this.options;
+    const field = h("input", { type: "search", id: find?.id, value: find?.text ?? "", placeholder: "rows with…", size: 22,
+      "aria-label": "only rows with this regular expression" });
+    field.addEventListener("input", () => {
+      this.order(field.value);
+      this.active = 0;
+      this.box.scrollTop = 0;
+      this.fill();
     });
-    const element = h("tr", {}, ...cells);
-    if (options.onPick !== undefined) {
-      const pick = options.onPick;
-      element.tabIndex = 0;
-      element.addEventListener("click", () => pick(row));
-      element.addEventListener("keydown", (event) => {
-        if (event.key === "Enter") {
-          pick(row);
-        } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-          const next =
-            event.key === "ArrowDown" ? element.nextElementSibling : element.previousElementSibling;
-          (next as HTMLElement | null)?.focus();
-          event.preventDefault();
-        }
-      });
-      if (options.picked?.(row) === true) {
+    field.addEventListener("change", () => find?.keep(field.value));
+    return field;
+  }
+
+  // The rows that are kept, in their order.
+  private order(wanted: string): void {
+    let test: RegExp | undefined;
+    try {
+      test = wanted === "" ? undefined : new RegExp(wanted, "i");
+    } catch {
+      clear(this.found, "not a regular expression");
+      return;
+    }
+    const { columns, rows } = this.options;
+    if (test !== undefined) {
+      this.texts ??= new Map(rows.map((row) => [row, rowText(columns, row)]));
+    }
+    const kept = test === undefined ? rows : rows.filter((row) => test.test(this.texts!.get(row)!));
+    this.rows = this.sorted === undefined ? kept : inOrder(kept, this.sorted.column, this.sorted.down);
+    clear(this.found, test === undefined ? "" : `${count(kept.length)} rows${this.options.find === undefined ? "" : `, ${this.options.find.sum(kept)}`}`);
+    this.wanted = wanted;
+  }
+  private wanted = "";
+
+  private sort(column: Column): void {
+    const down = this.sorted?.column === column ? !this.sorted.down : column.kind !== "text";
+    this.sorted = { column, down };
+    this.options.sort?.set(down === (column.kind !== "text") ? column.key : `-${column.key}`);
+    this.order(this.wanted);
+    this.fill();
+  }
+
+  private line(at: number): HTMLElement {
+    const row = this.rows[at]!;
+    const { columns, onPick, picked } = this.options;
+    const element = h("tr", { "aria-rowindex": at + 2 }, ...columns.map((column) => cell(column, row, this.tall)));
+    if (onPick !== undefined) {
+      element.tabIndex = at === this.active ? 0 : -1;
+      element.addEventListener("click", () => onPick(row));
+      element.addEventListener("focus", () => this.reach(at));
+      if (picked?.(row) === true) {
         element.setAttribute("aria-selected", "true");
       }
     }
     return element;
   }
 
-  function fill(): void {
-    body.replaceChildren(...rows.slice(0, shown).map(line));
-    more.hidden = rows.length <= shown;
-    more.textContent = `${count(rows.length - shown)} more rows`;
-  }
-  const wanted = options.sort?.by ?? "";
-  const first = options.columns.find((column) => column.key === wanted.replace(/^-/, ""));
-  if (wanted !== "" && first !== undefined) {
-    sort(first);
-    if (wanted.startsWith("-")) {
-      sort(first);
+  // Tab reaches one row; arrows, the others.
+  private reach(at: number): void {
+    const before = this.shown.get(this.active);
+    if (before !== undefined) {
+      before.tabIndex = -1;
+    }
+    this.active = at;
+    const now = this.shown.get(at);
+    if (now !== undefined && this.options.onPick !== undefined) {
+      now.tabIndex = 0;
     }
   }
-  fill();
-  return h("div", { class: "grid" },
-    h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body), more);
+
+  private key(event: KeyboardEvent): void {
+    if ((event.target as Element).closest("thead") !== null) {
+      return;
+    }
+    const page = Math.max(1, Math.floor(this.box.clientHeight / (this.rowHeight || 22)) - 2);
+    const { active, rows } = this;
+    const to = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: rows.length - 1 }[event.key];
+    if (event.key === "Enter" && rows[active] !== undefined) {
+      this.options.onPick?.(rows[active]!);
+    } else if (to !== undefined && (this.tall || event.key.startsWith("Arrow"))) {
+      this.go(Math.max(0, Math.min(rows.length - 1, to)));
+      event.preventDefault();
+    }
+  }
+
+  private go(to: number): void {
+    this.reach(to);
+    if (this.tall) {
+      const head = this.heads[0]!.offsetHeight;
+      const top = to * this.rowHeight;
+      this.box.scrollTop = Math.max(Math.min(this.box.scrollTop, top), top + this.rowHeight + head - this.box.clientHeight);
+      this.update();
+    }
+    this.shown.get(to)?.focus({ preventScroll: this.tall });
+  }
+
+  private fill(): void {
+    this.heads.forEach((head, i) => {
+      const sorted = this.options.columns[i] === this.sorted?.column ? this.sorted : undefined;
+      if (sorted !== undefined || head.hasAttribute("aria-sort")) {
+        head.setAttribute("aria-sort", sorted === undefined ? "none" : sorted.down ? "descending" : "ascending");
+      }
+    });
+    this.table.setAttribute("aria-rowcount", String(this.rows.length + 1));
+    this.shown.clear();
+    this.body.replaceChildren();
+    this.update();
+  }
+
+  // Only what comes into sight is made; what stays is not touched, and keeps the keyboard.
+  private update(): void {
+    const { rows, rowHeight } = this;
+    const many = this.tall && !this.printing && rows.length > 0;
+    const { from, to } = many ? inSight(this.box.scrollTop, this.box.clientHeight || 600, rowHeight || 22, rows.length)
+      : { from: 0, to: this.tall ? Math.min(kPrinted, rows.length) : rows.length };
+    let next: HTMLElement | null = this.below.parentNode === null ? null : this.below;
+    for (let at = to - 1; at >= from; --at) {
+      let element = this.shown.get(at);
+      if (element === undefined) {
+        element = this.line(at);
+        this.shown.set(at, element);
+        this.body.insertBefore(element, next);
+      }
+      next = element;
+    }
+    this.room(this.above, many ? from : 0, rowHeight);
+    this.room(this.below, many ? rows.length - to : 0, rowHeight);
+    // Last: a box that is too short for a moment would be scrolled back.
+    for (const [at, element] of this.shown) {
+      if (at < from || at >= to) {
+        if (element === document.activeElement) {
+          this.box.focus({ preventScroll: true });
+        }
+        element.remove();
+        this.shown.delete(at);
+      }
+    }
+    this.note.hidden = !(this.printing && rows.length > kPrinted);
+    clear(this.note, `the first ${count(kPrinted)} of ${count(rows.length)} rows`);
+  }
+
+  private room(element: HTMLElement, rows: number, rowHeight: number): void {
+    if (rows === 0) {
+      element.remove();
+      return;
+    }
+    if (element.firstChild === null) {
+      append(element, [h("td", { colspan: this.options.columns.length })]);
+    }
+    (element.firstChild as HTMLElement).style.height = `${rows * (rowHeight || 22)}px`;
+    if (element === this.above) {
+      this.body.prepend(element);
+    } else {
+      this.body.append(element);
+    }
+  }
+}
+
+export function grid(options: GridOptions): HTMLElement {
+  return new Grid(options).element;
 }

@@ -1,171 +1,27 @@
-// Allocator: segments at the moment with what lies free in them, and the events around it, one at a
-// time; an address or a block's id finds both.
-import { theme } from "../charts/palette";
-import type { Picture } from "../charts/pen";
-import { asNumber, asText, type Answer, type Row } from "../core/answers";
+// Allocator: the map of memory at the moment, with the story of a block, the events around it, one at a
+// time, and the segments with what lies free in them; an address or a block's id finds all three.
+import { drawRequest, kGapNames } from "../charts/map";
+import { colorBy, gapOfLook, holderOf, kColorBy, type ColorBy, type Key } from "../charts/looks";
+import { isDark } from "../charts/palette";
+import { paint } from "../charts/pen";
+import { addressOf, kFree, kPending, readSpace, type Space } from "../charts/space";
+import { asNumber, asText, type Row } from "../core/answers";
 import { clear, field, h } from "../core/dom";
-import { count, percent, size } from "../core/format";
+import { count, size } from "../core/format";
+import type { DeviceFacts } from "../core/inputs";
+import { parseEvent, type State } from "../core/state";
 import { lifetime, sentence } from "../core/words";
 import { byChoice, byWords } from "../ui/by";
-import type { Context, View } from "../ui/context";
+import { Outdated, type Context, type View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
 import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
+import { story } from "../ui/story";
+import { keptOf, MemoryMap } from "./map";
+import { account, parseAddress, segmentTable } from "./segments";
 
 const kBy = ["filefunction", "function", "line", "file", "module", "stack", "bucket"];
-const kLevels = "·▁▂▃▄▅▆▇█";
-const kFirstShown = 150;
 
-interface Segment {
-  row: Row;
-  slices: string; // as the program draws them: · free, ▁ to █ in use, ▒ waits for a stream
-}
-
-// The program's own pictures, from its table; in the order of the rows.
-function parseSlices(table: string): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const [, address, slices] of table.matchAll(/^[^\n]*?\s(0x[0-9a-f]+)\s+([·▁▂▃▄▅▆▇█▒]+)/gm)) {
-    found.set(address!, [...(found.get(address!) ?? []), slices!]);
-  }
-  return found;
-}
-
-function isIn(address: string, row: Row): boolean {
-  try {
-    const begin = BigInt(asText(row["address"]));
-    return BigInt(address) >= begin && BigInt(address) < begin + BigInt(asText(row["size"]));
-  } catch {
-    return false;
-  }
-}
-
-// The address that is looked for: also the one in an id such as b7f064c000000_0.
-function parseAddress(pick: string): string | undefined {
-  const id = /^[bs]([0-9a-f]+)_\d+$/i.exec(pick);
-  return id !== null ? `0x${id[1]}` : /^0x[0-9a-f]+$/i.test(pick) ? pick : undefined;
-}
-
-interface Slice {
-  begin: number; // parts of the whole
-  end: number;
-  kind: "free" | "live" | "pending";
-  part: number; // how much of it is in use
-}
-
-function runs(slices: string): Slice[] {
-  const letters = [...slices];
-  const found: Slice[] = [];
-  letters.forEach((letter, i) => {
-    const level = kLevels.indexOf(letter);
-    const kind = letter === "▒" ? "pending" : level === 0 ? "free" : "live";
-    const part = letter === "▒" ? 1 : level / 8;
-    const last = found.at(-1);
-    if (last !== undefined && last.kind === kind && last.part === part) {
-      last.end = (i + 1) / letters.length;
-    } else {
-      found.push({ begin: i / letters.length, end: (i + 1) / letters.length, kind, part });
-    }
-  });
-  return found;
-}
-
-// Widths are sizes, but the smallest can still be seen.
-function barWidth(row: Row, most: number): number {
-  return 0.06 + 0.94 * (asNumber(row["size"]) / Math.max(1, most));
-}
-
-function bar(segment: Segment, most: number): HTMLElement {
-  const element = h("div", { class: "fill" });
-  element.style.width = `${100 * barWidth(segment.row, most)}%`;
-  for (const slice of runs(segment.slices)) {
-    const part = h("span", { class: slice.kind });
-    part.style.width = `${100 * (slice.end - slice.begin)}%`;
-    part.style.opacity = slice.kind === "live" ? String(0.35 + 0.65 * slice.part) : "1";
-    element.append(part);
-  }
-  return element;
-}
-
-function segmentTable(context: Context, segments: Segment[], most: number): HTMLElement {
-  const address = parseAddress(context.state.pick);
-  const titles = ["Address", "Size", "In use", "Live", "Free", "Largest free", "Blocks", "Pool", "Stream", "", "Held by"];
-  const body = h("tbody");
-  let shown = kFirstShown;
-  const line = ({ row, slices }: Segment): HTMLElement => {
-    const text = (key: string): string => asText(row[key]);
-    const bytes = (key: string): HTMLElement => h("td", { class: "size" }, row[key] === null ? "?" : size(asNumber(row[key])));
-    const marks = [asNumber(row["pinned"]) === 1 && "pinned", asNumber(row["expandable"]) === 1 && "expandable",
-      asNumber(row["estimated"]) === 1 && "estimated", text("pool_id") !== "(0, 0)" && `private ${text("pool_id")}`];
-    const pick = (): void => context.change({ pick: context.state.pick === text("address") ? "" : text("address") });
-    return h("tr", { tabindex: 0, "aria-selected": address !== undefined && isIn(address, row) ? "true" : undefined,
-      click: pick, keydown: (event: KeyboardEvent) => event.key === "Enter" && pick() },
-      h("td", { class: "mono" }, text("address")), bytes("size"),
-      h("td", { class: "use" }, bar({ row, slices }, most)), bytes("allocated"), bytes("free"), bytes("largest_free"),
-      h("td", { class: "count" }, `${count(asNumber(row["live_blocks"]))} of ${count(asNumber(row["blocks"]))}`),
-      h("td", {}, text("pool")), h("td", { class: "mono" }, text("stream")),
-      h("td", { class: "note" }, marks.filter((mark) => mark !== false).join(", ")), h("td", {}, text("holder")));
-  };
-  const more = h("button", { type: "button", class: "more", click: () => ((shown *= 4), fill()) });
-  const fill = (): void => {
-    body.replaceChildren(...segments.slice(0, shown).map(line));
-    more.hidden = segments.length <= shown;
-    more.textContent = `${count(segments.length - shown)} more segments`;
-  };
-  fill();
-  return h("div", { class: "grid" }, h("table", { class: "segments" },
-    h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col",
-      class: ["Size", "Live", "Free", "Largest free"].includes(title) ? "size" : title === "Blocks" ? "count" : "text" }, title)))),
-    body), more);
-}
-
-function picture(context: Context, segments: Segment[], most: number): Picture {
-  const shown = segments.slice(0, 400);
-  const width = 1000;
-  return { width, height: 20 * shown.length + 8, draw: (pen, dark) => {
-    const colors = theme(dark);
-    const address = parseAddress(context.state.pick);
-    shown.forEach(({ row, slices }, i) => {
-      const y = 4 + 20 * i;
-      const wide = 420 * barWidth(row, most);
-      pen.text(0, y + 9, asText(row["address"]), { color: colors.soft });
-      pen.text(190, y + 9, size(asNumber(row["size"])), { color: colors.ink, align: "right" });
-      pen.rect(200, y + 2, wide, 14, colors.shade, address !== undefined && isIn(address, row) ? colors.ink : colors.line);
-      for (const slice of runs(slices).filter((one) => one.kind !== "free")) {
-        pen.faint(slice.kind === "live" ? 0.35 + 0.65 * slice.part : 1);
-        pen.rect(200 + wide * slice.begin, y + 2, wide * (slice.end - slice.begin), 14, slice.kind === "live" ? colors.live : colors.pending);
-        pen.faint(1);
-      }
-      pen.text(700, y + 9, size(asNumber(row["free"])), { color: colors.soft, align: "right" });
-      pen.text(710, y + 9, asText(row["holder"]), { color: colors.ink, room: width - 714 });
-    });
-  } };
-}
-
-// What is reserved, and how it divides: the parts of one bar.
-function account(answer: Answer): HTMLElement {
-  const of = (key: string): number => asNumber(answer[key]);
-  const reserved = of("reserved");
-  const parts: [string, string, number][] = [
-    ["live", "live", of("allocated")], ["pending", "waits for a stream", of("pending_free")],
-    ["returnable", "empty_cache() gives back", of("returnable_bytes")], ["reuse", "only reuse can fill", of("reuse_only_bytes")],
-    ["private", "private pools keep", of("private_pool_bytes")], ["unlisted", "not listed", of("unlisted_bytes")],
-  ];
-  const whole = h("div", { class: "whole" });
-  const key = h("p", { class: "key" });
-  for (const [name, title, bytes] of parts.filter(([, , one]) => one > 0)) {
-    const span = h("span", { class: name, title: `${title} ${size(bytes)}` });
-    span.style.width = `${(100 * bytes) / Math.max(1, reserved)}%`;
-    whole.append(span);
-    key.append(h("span", {}, h("i", { class: name }), `${title} ${size(bytes)} (${percent(bytes, reserved)})`));
-  }
-  const fragmented = answer["fragmented_bytes"];
-  return h("div", {}, h("p", { class: "lead" }, h("b", {}, `${size(reserved)} reserved`), ` in ${count(answer.rows.length)} segments`,
-    fragmented === null || fragmented === undefined ? "" : ` · fragmentation ${size(asNumber(fragmented))} (${percent(asNumber(fragmented), reserved)}), for requests up to ${size(of("fragmented_for"))}`,
-    ` · largest free block ${size(of("largest_free"))}`,
-    of("pinned_segments") > 0 ? ` · ${count(of("pinned_segments"))} segments pinned: ${size(of("pinned_live_bytes"))} live keep ${size(of("pinned_free_bytes"))}` : ""),
-  whole, key);
-}
-
-function eventGrid(context: Context, rows: Row[], chosen: number | undefined): HTMLElement {
+function eventGrid(context: Context, rows: Row[], chosen: number | undefined, pick: (at: string) => void): HTMLElement {
   return grid({
     columns: [
       { key: "event", title: "Event", kind: "count" },
@@ -181,38 +37,275 @@ function eventGrid(context: Context, rows: Row[], chosen: number | undefined): H
     ],
     rows,
     picked: (row) => asNumber(row["event"]) === chosen,
-    onPick: (row) => context.change({ at: `event:${asNumber(row["event"])}` }),
+    onPick: (row) => pick(`event:${asNumber(row["event"])}`),
   });
 }
 
-async function events(context: Context): Promise<HTMLElement> {
-  const { state } = context;
-  const pick = state.pick.toLowerCase();
-  const about = /^0x[0-9a-f]+$/.test(pick) ? ["--address", pick] : /^[bs][0-9a-f]+_\d+$/.test(pick) ? ["--id", pick] : [];
-  const device = firstDevice(context);
-  const chosen = device === undefined ? undefined : chosenEvent(context, device);
-  const around = about.length > 0 || device === undefined || chosen === undefined ? []
-    : ["--from", `event:${Math.max(0, chosen - 8)}`, "--to", `event:${Math.min(device.events - 1, Math.max(0, chosen) + 8)}`,
-        ...(state.device === "" ? deviceWords(context, device) : [])];
-  const answer = await context.json(["events", "-n", "200", ...about, ...around, ...context.filters, context.first.name]);
-  const find = field({ id: "find", value: state.pick, placeholder: "0x7f… or b7f064c000000_0", size: 24 },
-    (text) => context.change({ pick: text }));
-  const step = (by: number): void => {
-    const last = (device?.events ?? 1) - 1;
-    context.change({ at: `event:${Math.max(0, Math.min(last, (chosen ?? 0) + by))}` });
-  };
-  context.keys = { "[": () => step(-1), "]": () => step(1), "{": () => step(-100), "}": () => step(100) };
-  const rest = asNumber(answer["rows_cut"]);
-  return h("section", {},
-    h("div", { class: "tools" },
-      h("h2", {}, about.length > 0 ? `events about ${state.pick}` : "events around the moment"),
-      h("span", { class: "group" },
-        h("button", { type: "button", id: "before", click: () => step(-1), title: "the event before ([)" }, "‹ event"),
-        h("button", { type: "button", id: "after", click: () => step(1), title: "the next event (])" }, "event ›")),
-      h("label", {}, "find an address or a block ", find),
-      about.length > 0 && h("button", { type: "button", click: () => context.change({ pick: "" }) }, "around the moment"),
-      rest > 0 && h("span", { class: "note" }, `${count(rest)} more`)),
-    answer.rows.length === 0 ? h("p", { class: "note" }, "no event") : eventGrid(context, answer.rows, chosen));
+
+// Its arrows and buttons are used again and again: the keyboard stays where it was.
+function refill(slot: HTMLElement, ...children: Parameters<typeof clear>[1][]): void {
+  const { activeElement } = document;
+  const id = activeElement !== null && slot.contains(activeElement) ? activeElement.id : "";
+  clear(slot, ...children);
+  if (id !== "") {
+    document.getElementById(id)?.focus({ preventScroll: true });
+  }
+}
+
+const slot = (name = ""): HTMLElement => h("div", { class: `slot ${name}`.trim() });
+
+// What the view shows is brought up to date in place, the map first, so that it moves with the moment.
+class Page {
+  private readonly lead = slot();
+  private readonly tools = slot();
+  private readonly place = slot();
+  private readonly request = slot();
+  private readonly around = slot();
+  private readonly told = h("aside", { class: "slot" });
+  private readonly table = slot();
+  private readonly scrub = h("input", { type: "range", id: "scrub", min: 0, "aria-label": "the moment, as an event" });
+  private readonly map: MemoryMap;
+  private readonly device: DeviceFacts | undefined;
+  private space: Space | undefined;
+  private colors: Key | undefined;
+  private next: Partial<State> | undefined;
+  private busy = false;
+  private latest: Promise<void> | undefined;
+  private turn = 0;
+
+  constructor(private readonly context: Context, into: HTMLElement) {
+    this.device = firstDevice(context);
+    this.map = new MemoryMap(context, (address) => this.refine({ block: address }));
+    clear(into, context.alone(), h("div", { class: "mapped" },
+      h("div", {}, this.lead, this.tools, this.place, this.request, this.around), this.told), this.table);
+    this.scrub.addEventListener("input", () => this.refine({ at: `event:${this.scrub.value}` }));
+    context.keys = { "[": () => this.step(-1), "]": () => this.step(1), "{": () => this.step(-100), "}": () => this.step(100) };
+    this.fillTools();
+  }
+
+  private get hasMap(): boolean {
+    return this.context.first.can("segments");
+  }
+  private get chosen(): number | undefined {
+    return this.device === undefined ? undefined : chosenEvent(this.context, this.device);
+  }
+  private step(by: number): void {
+    if (this.device === undefined) {
+      return;
+    }
+    const last = this.device.events - 1;
+    const now = parseEvent(this.next?.at ?? "") ?? this.chosen ?? 0;
+    this.refine({ at: `event:${Math.max(0, Math.min(last, now + by))}` });
+  }
+
+  // Of moments that come faster than the answers, the last counts.
+  private refine(patch: Partial<State>): void {
+    this.next = { ...this.next, ...patch };
+    if (!this.busy) {
+      this.go();
+    }
+  }
+  private go(): void {
+    const patch = this.next!;
+    this.next = undefined;
+    this.context.refine(patch, () => this.bring());
+  }
+
+  // Done when nothing newer is under way either.
+  async bring(): Promise<void> {
+    this.latest = this.work(++this.turn);
+    for (let seen: Promise<void> | undefined; seen !== this.latest;) {
+      seen = this.latest;
+      await seen;
+    }
+  }
+
+  // What comes too late is not shown: another moment is on its way.
+  private async work(turn: number): Promise<void> {
+    if (document.activeElement !== this.scrub) { // a hand on it is further along
+      this.scrub.value = String(this.chosen ?? 0);
+    }
+    this.scrub.setAttribute("aria-valuetext", `event ${count(Number(this.scrub.value))}`);
+    this.busy = true;
+    try {
+      await this.say(this.place, turn, () => this.bringMap());
+    } finally {
+      this.busy = false;
+    }
+    if (this.next !== undefined) {
+      this.go();
+      return;
+    }
+    // Blocks of a program in the order of its schedule are no events of an allocator.
+    if (this.context.first.hasHistory) {
+      await this.say(this.around, turn, () => this.bringEvents(turn));
+    }
+    await this.say(this.told, turn, () => this.bringStory(turn));
+    await this.say(this.request, turn, () => this.bringRequest(turn));
+  }
+
+  private async say(slot: HTMLElement, turn: number, work: () => Promise<void>): Promise<void> {
+    if (turn !== this.turn) {
+      return;
+    }
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof Outdated) {
+        throw error;
+      }
+      clear(slot, h("p", { class: "note" }, sentence(error)));
+    }
+  }
+
+  private fillTools(): void {
+    const { context, device } = this;
+    const named = (text: string, title: string, click: () => void, id?: string): HTMLElement =>
+      h("button", { type: "button", id, title, "aria-label": text.length < 3 ? title : undefined, click }, text);
+    const color = h("select", { id: "color", change: () => this.refine({ color: color.value === "holder" ? "" : color.value }) },
+      ...kColorBy.filter((by) => by !== "age" || context.first.hasHistory)
+        .map((by) => h("option", { value: by, selected: by === this.colorBy }, by === "holder" ? "who holds it" : by)));
+    this.scrub.max = String((device?.events ?? 1) - 1);
+    clear(this.tools, h("div", { class: "tools" },
+      device !== undefined && h("span", { class: "group" }, named("‹ event", "the event before ([)", () => this.step(-1), "before"),
+        named("event ›", "the next event (])", () => this.step(1), "after")),
+      device !== undefined && this.scrub,
+      this.hasMap && byChoice(context, "held by", kBy, "filefunction"), this.hasMap && h("label", {}, "colours say ", color),
+      this.hasMap && h("span", { class: "group" }, named("+", "closer (+)", () => this.map.zoom(0.5)), named("−", "further (-)", () => this.map.zoom(2)),
+        named("all", "all of memory (Escape)", () => this.map.all()), named("largest gap", "the largest free block", () => this.map.toGap()))));
+  }
+
+  private get colorBy(): ColorBy {
+    return kColorBy.find((by) => by === this.context.state.color) ?? "holder";
+  }
+
+  private async bringMap(): Promise<void> {
+    const { context } = this;
+    const words = ["segments", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.momentAndFilters, context.first.name];
+    context.list(words); // the same figures; the blocks themselves are in JSON alone
+    context.list([...words, "--blocks", "--format", "json"]);
+    const answer = await context.quietly([...words, "--blocks"]);
+    const first = this.space === undefined;
+    const { state } = context;
+    this.space = readSpace(answer);
+    const events = context.first.devices.reduce((most, device) => Math.max(most, device.events), 0);
+    this.colors = colorBy(this.space, this.colorBy, keptOf(context.session).looks, events);
+    this.map.show(this.space, this.colors, parseAddress(state.block) ?? "");
+    context.picture = () => this.map.picture();
+    clear(this.lead, account(answer));
+    if (first) {
+      clear(this.place, this.map.element, this.map.legend);
+    }
+    const within = this.table.contains(document.activeElement);
+    clear(this.table, h("h2", {}, "segments, the most free first"),
+      segmentTable(this.space, answer.rows, state.block, (address) => this.refine({ block: address })));
+    if (within) { // the row that was chosen is now the first
+      this.table.querySelector<HTMLElement>("tbody tr")?.focus();
+    }
+  }
+
+  private about: Row[] = []; // events of the block that is looked at
+
+  private async bringEvents(turn: number): Promise<void> {
+    const { context, device, chosen } = this;
+    const pick = context.state.block.toLowerCase();
+    const words = /^0x[0-9a-f]+$/.test(pick) ? ["--address", pick] : /^[bs][0-9a-f]+_\d+$/.test(pick) ? ["--id", pick] : [];
+    const around = words.length > 0 || device === undefined || chosen === undefined ? []
+      : ["--from", `event:${Math.max(0, chosen - 8)}`, "--to", `event:${Math.min(device.events - 1, Math.max(0, chosen) + 8)}`,
+          ...(context.state.device === "" ? deviceWords(context, device) : [])];
+    const answer = await context.json(["events", "-n", "200", ...words, ...around, ...context.filters, context.first.name]);
+    if (turn !== this.turn) {
+      return;
+    }
+    this.about = words.length > 0 ? answer.rows : [];
+    const find = field({ id: "find", value: words.length > 0 ? context.state.block : "", placeholder: "0x7f… or b7f064c000000_0", size: 24 },
+      (text) => this.refine({ block: text }));
+    const rest = asNumber(answer["rows_cut"]);
+    refill(this.around, h("section", {},
+      h("div", { class: "tools" },
+        h("h2", {}, words.length > 0 ? `events about ${context.state.block}` : "events around the moment"),
+        h("label", {}, "find an address or a block ", find),
+        words.length > 0 && h("button", { type: "button", click: () => this.refine({ block: "" }) }, "around the moment"),
+        rest > 0 && h("span", { class: "note" }, `${count(rest)} more`)),
+      answer.rows.length === 0 ? h("p", { class: "note" }, "no event") : eventGrid(context, answer.rows, chosen, (at) => this.refine({ at }))));
+  }
+
+  // Of the block that is looked at, or of the event at the moment.
+  private async bringStory(turn: number): Promise<void> {
+    const { context, space } = this;
+    const block = this.map.chosenBlock;
+    const isId = /^[bs]/i.test(context.state.block);
+    const isLate = (): boolean => turn !== this.turn;
+    if (space === undefined || block < 0 || isId) {
+      const told = context.state.block === "" ? this.chosen
+        : this.about.map((row) => (asText(row["action"]) === "alloc" ? asNumber(row["event"]) : undefined)).find((one) => one !== undefined);
+      const shown = this.device === undefined || told === undefined || told < 0 ? undefined : await story(context, this.device, told, [], isLate);
+      const isGone = context.state.block !== "" && space !== undefined && block < 0;
+      if (turn === this.turn) {
+        clear(this.told, shown !== undefined && h("h2", {}, context.state.block === "" ? "the event" : "its allocation"),
+          isGone && h("p", { class: "note" }, `nothing is reserved at ${context.state.block} at this moment`), shown);
+      }
+      return;
+    }
+    const facts = factsOf(space, this.colors!, block);
+    const event = space.event[block]!;
+    const number = asNumber(space.segments[space.segment[block]!]!.row["device"]);
+    const device = context.first.devices.find((one) => one.device === number) ?? this.device;
+    const shown = event < 0 || device === undefined || space.state[block] === kFree
+      ? h("dl", { class: "facts story" }, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]))
+      : await story(context, device, event, facts, isLate);
+    if (turn === this.turn) {
+      clear(this.told, h("h2", {}, space.state[block] === kFree ? "a free block" : `the block at ${addressOf(space, block)}`), shown);
+    }
+  }
+
+  // Where memory ran out: what was asked for against the largest block that is free, in the program's words.
+  private async bringRequest(turn: number): Promise<void> {
+    const { context } = this;
+    const { at } = context.state;
+    const devices = context.first.devices.filter((device) => device.oomEvents.length > 0 &&
+      (at === "" || at.startsWith("oom") || device.oomEvents.includes(parseEvent(at) ?? -1)));
+    if (devices.length === 0 || !context.first.can("oom")) {
+      clear(this.request);
+      this.map.onPlace = undefined;
+      return;
+    }
+    const answer = await context.json(["oom", ...context.moment, ...context.deviceAndFrames, context.first.name]);
+    if (turn !== this.turn || answer["asked"] === null || answer["asked"] === undefined) {
+      return;
+    }
+    const why = ((answer["sentences"] as Row[] | undefined) ?? []).filter((one) => one["kind"] === "WHY").map((one) => asText(one["text"]));
+    const asked = asNumber(answer["asked"]);
+    const gap = asNumber(answer["usable_largest"] ?? answer["largest_free"]);
+    const canvas = h("canvas", { role: "img", "aria-label": `asked for ${size(asked)}; the largest free block is ${size(gap)}` });
+    clear(this.request, h("div", { class: "request" }, h("h2", {}, "the request that failed, beside the largest block that it could have had"), canvas,
+      h("p", {}, `${asText(answer["answer"])}${why.map((one) => ` · ${one}`).join("")}`)));
+    const draw = (): void => {
+      const width = canvas.parentElement!.clientWidth;
+      if (width > 0) {
+        paint(canvas, { width, height: 36, draw: (pen, dark) => drawRequest(pen, dark, asked, gap, this.map.scale, width) }, isDark());
+      }
+    };
+    this.map.onPlace = draw;
+    new ResizeObserver(draw).observe(canvas.parentElement!);
+  }
+}
+
+// What the state itself knows of a block, with or without a recorded allocation.
+function factsOf(space: Space, key: Key, block: number): [string, string][] {
+  const bytes = space.size[block]!;
+  const { row, envelope } = space.segments[space.segment[block]!]!;
+  const rounding = bytes - space.requested[block]!;
+  const where: [string, string] = ["in", [`the segment of ${size(asNumber(row["size"]))} at ${asText(row["address"])}`, asText(row["pool"]), envelope,
+    `stream ${asText(row["stream"])}`].filter((part) => part !== "").join(", ")];
+  if (space.state[block] === kFree) {
+    return [["at", addressOf(space, block)], ["size", size(bytes)], ["what fills it", kGapNames[gapOfLook(key.of[block]!)]], where];
+  }
+  return [["at", addressOf(space, block)],
+    ["takes", `${size(bytes)}${rounding > 0 && rounding < bytes ? `: ${size(space.requested[block]!)} asked for, ${size(rounding)} rounding` : ""}`],
+    ["held by", holderOf(space, block)],
+    ...(space.state[block] === kPending ? [["state", "freed, but a stream may still use it"] as [string, string]] : []),
+    ...(space.event[block]! < 0 ? [["allocated", "before the recording, or not recorded"] as [string, string]] : []), where];
 }
 
 export const allocator: View = {
@@ -220,35 +313,6 @@ export const allocator: View = {
   title: "Allocator",
   shows: (context) => context.first.can("segments") || context.first.hasHistory,
   async draw(context, into) {
-    const above = h("div", { class: "slot" });
-    const below = h("div", { class: "slot" });
-    clear(into, above, below);
-    // Blocks of a program in the order of its schedule are no events of an allocator.
-    if (context.first.hasHistory) {
-      try {
-        clear(above, await events(context));
-      } catch (error) {
-        clear(above, h("p", { class: "note" }, sentence(error)));
-      }
-    }
-    const words = ["segments", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.momentAndFilters, context.first.name];
-    try {
-      const answer = await context.json(words);
-      const slices = parseSlices(await context.text(words));
-      const segments = answer.rows.map((row): Segment =>
-        ({ row, slices: slices.get(asText(row["address"]))?.shift() ?? "" }));
-      const most = Math.max(1, ...segments.map(({ row }) => asNumber(row["size"])));
-      const address = parseAddress(context.state.pick);
-      // What is looked for comes first.
-      const order = address === undefined ? segments
-        : [...segments.filter(({ row }) => isIn(address, row)), ...segments.filter(({ row }) => !isIn(address, row))];
-      context.picture = () => picture(context, order, most);
-      clear(below, account(answer), h("div", { class: "tools" }, h("h2", {}, "segments, the most free first"),
-        byChoice(context, "held by", kBy, "filefunction"),
-        h("span", { class: "key" }, h("i", { class: "live" }), "live ", h("i", { class: "pending" }), "waits for a stream ", h("i", { class: "free" }), "free")),
-      segmentTable(context, order, most));
-    } catch (error) {
-      clear(below, h("p", { class: "note" }, sentence(error)));
-    }
+    await new Page(context, into).bring();
   },
 };

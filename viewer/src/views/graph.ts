@@ -1,13 +1,15 @@
-// Call graph: who calls the function that is looked at, and what it calls; a click moves on. Lines
-// are as thick as what passes through them.
+// Call graph: all of it, or one function with who calls it and what it calls; a click moves on. Lines are as thick as
+// what passes through them.
 import { isDark, theme } from "../charts/palette";
 import { paint, type Pen } from "../charts/pen";
-import { asNumber, asText, type Row } from "../core/answers";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { CoreError } from "../core/core";
 import { clear, h } from "../core/dom";
 import { count, percent, size, visible } from "../core/format";
-import { shortName, shortPlace } from "../core/words";
+import { sentence, shortName, shortPlace } from "../core/words";
 import type { View } from "../ui/context";
 import { exactly } from "./table";
+import { wholeGraph } from "./whole_graph";
 
 const kMaxNeighbours = 12; // callers, callees: those with the most bytes
 
@@ -77,21 +79,30 @@ export const graph: View = {
   title: "Call graph",
   shows: (context) => context.first.can("peek"),
   async draw(context, into) {
-    let name = context.state.pick;
-    const first = async (): Promise<string> =>
-      asText((await context.quietly(["top", "--cum", "-n", "1", ...context.momentAndFilters, ...context.names])).rows[0]?.["name"]);
-    if (name === "" || /^(0x|[bs][0-9a-f]+_\d+$)/.test(name)) {
-      name = await first();
+    const name = context.state.row;
+    if (name === "") {
+      await wholeGraph(context, into);
+      return;
     }
-    const peek = (of: string): string[] => ["peek", exactly(of), ...context.momentAndFilters, ...context.names];
-    const answer = await context.json(peek(name));
+    let answer: Answer;
+    try {
+      answer = await context.json(["peek", exactly(name), ...context.momentAndFilters, ...context.names]);
+    } catch (error) {
+      if (!(error instanceof CoreError)) {
+        throw error;
+      }
+      context.lines.length = 0; // what is looked at is no function, or is filtered out
+      await wholeGraph(context, into);
+      into.prepend(h("p", { class: "note" }, sentence(error)));
+      return;
+    }
     const total = asNumber(answer.total);
     const boxes: Box[] = [];
     const groups = groupRows(answer.rows);
     const box = (row: Row, bytes: number, side: Box["side"]): HTMLElement => {
       const element = h("button", { type: "button", class: "node",
         title: visible(asText(row["name"]).slice(0, 2000)),
-        click: () => context.change(side === "self" ? { view: "table", pick: asText(row["name"]) } : { pick: asText(row["name"]) }) },
+        click: () => context.change(side === "self" ? { view: "table", row: asText(row["name"]) } : { row: asText(row["name"]) }) },
         h("b", {}, shortName(asText(row["name"]))), h("span", {}, shortPlace(row)),
         h("span", { class: "size" }, `${size(bytes)} · ${percent(bytes, total)}`,
           side === "self" && ` · ${size(asNumber(row["flat"]))} itself`));
@@ -100,21 +111,22 @@ export const graph: View = {
       return element;
     };
     const column = (title: string, nodes: HTMLElement[]): HTMLElement =>
-      h("div", { class: "column" }, h("h3", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
+      h("div", { class: "column" }, h("h2", {}, title), ...(nodes.length > 0 ? nodes : [h("p", { class: "note" }, "none")]));
     const of = (relation: string): Row[] => answer.rows.filter((row) => row["relation"] === relation);
     const neighbours = (relation: "caller" | "callee"): HTMLElement[] => {
       const rows = of(relation);
       const rest = rows.length - kMaxNeighbours;
       return [...rows.slice(0, kMaxNeighbours).map((row) => box(row, asNumber(row["weight"]), relation)),
         ...(rest > 0 ? [h("button", { type: "button", title: "all of them, in the table",
-          click: () => context.change({ view: "table", pick: name }) }, `${count(rest)} more`)] : [])];
+          click: () => context.change({ view: "table", row: name }) }, `${count(rest)} more`)] : [])];
     };
     const canvas = h("canvas", { class: "edges", "aria-hidden": "true" });
     const calls = h("div", { class: "calls" }, canvas,
       column("called by", neighbours("caller")),
       column("", of("self").map((row) => box(row, asNumber(row["cum"]), "self"))),
       column("calls", neighbours("callee")));
-    clear(into, h("div", { class: "tools" }, h("span", { class: "note" },
+    clear(into, h("div", { class: "tools" }, h("button", { type: "button", id: "whole-graph", click: () => context.change({ row: "" }) }, "the whole graph"),
+      h("span", { class: "note" },
       "a click or Enter looks at a caller or callee; lines are as thick as the bytes that pass")), calls);
     const draw = (): void => {
       const within = calls.getBoundingClientRect();

@@ -1,8 +1,11 @@
 // Labels: bytes by each value of each label.
 import { asNumber, asText, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
+import { count } from "../core/format";
 import type { View } from "../ui/context";
 import { grid } from "../ui/grid";
+
+const kCards = 40; // drawn at once; a file may have 100,000 labels
 
 export const labels: View = {
   id: "labels",
@@ -13,9 +16,15 @@ export const labels: View = {
     const byKey = new Map<string, Row[]>();
     for (const row of answer.rows) {
       const key = asText(row["key"]);
-      byKey.set(key, [...(byKey.get(key) ?? []), row]);
+      const rows = byKey.get(key);
+      if (rows === undefined) {
+        byKey.set(key, [row]);
+      } else {
+        rows.push(row);
+      }
     }
-    clear(into, h("div", { class: "cards" }, ...[...byKey].map(([key, rows]) =>
+    const most = context.session.allLabels ? Infinity : kCards;
+    clear(into, h("div", { class: "cards" }, ...[...byKey].slice(0, most).map(([key, rows]) =>
       h("section", { class: "card" }, h("h2", {}, key), grid({
         columns: [
           { key: "bytes", title: "Bytes", kind: "size" },
@@ -27,6 +36,8 @@ export const labels: View = {
         rows,
         most: 20,
         onPick: () => context.change({ view: "table", by: `label:${key}` }),
-      })))));
+      })))),
+    byKey.size > most && h("button", { type: "button", class: "more", click: () => { context.session.allLabels = true; context.change({}); } },
+      `${count(byKey.size - most)} more labels`));
   },
 };

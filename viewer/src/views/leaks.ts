@@ -1,6 +1,8 @@
 // Leaks: what keeps growing over a history or over several inputs.
-import { asNumber, asText, type Row } from "../core/answers";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { CoreError } from "../core/core";
 import { clear, h } from "../core/dom";
+import { sentence } from "../core/words";
 import { byChoice, byWords } from "../ui/by";
 import type { View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
@@ -17,12 +19,22 @@ function shape(row: Row): string {
 export const leaks: View = {
   id: "leaks",
   title: "Leaks",
-  shows: (context) => context.first.hasHistory || context.inputs.length > 1,
+  shows: (context) => context.inputs.length > 1 || context.first.devices.some((device) => device.events > 1),
   async draw(context, into) {
-    const answer = await context.json(["leaks", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.filters, ...context.names]);
+    const tools = h("div", { class: "tools" }, byChoice(context, "rows are", kBy, "filefunction"));
+    let answer: Answer;
+    try {
+      answer = await context.json(["leaks", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.filters, ...context.names]);
+    } catch (error) {
+      if (!(error instanceof CoreError)) {
+        throw error;
+      }
+      clear(into, tools, h("p", { class: "note" }, sentence(error))); // such as too short a history
+      return;
+    }
     const verdict = ((answer["verdict"] as unknown[] | undefined) ?? []).map(asText);
     clear(into,
-      h("div", { class: "tools" }, byChoice(context, "rows are", kBy, "filefunction")),
+      tools,
       ...verdict.map((text, i) => h("p", { class: i === 0 ? "lead" : "note" }, text)),
       grid({
         columns: [
@@ -36,7 +48,7 @@ export const leaks: View = {
           kPlace,
         ],
         rows: answer.rows,
-        onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
+        onPick: (row) => context.change({ view: "table", row: asText(row["name"]) }),
       }));
   },
 };

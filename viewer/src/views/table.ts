@@ -2,8 +2,8 @@
 import { asNumber, asText, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
 import { count, size } from "../core/format";
-import { place, sentence } from "../core/words";
-import { byChoice, byWords } from "../ui/by";
+import { sentence, shortName } from "../core/words";
+import { byChoice, byWords, chosenBy } from "../ui/by";
 import type { Context, View } from "../ui/context";
 import { grid, kPlace, kWhere, type Column } from "../ui/grid";
 
@@ -14,7 +14,17 @@ export function exactly(name: string): string {
   return `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
 }
 
+// Rows that stand for functions have callers; files and modules can be kept alone.
+const kFunctions = ["filefunction", "function", "line"];
+const kNamed = [...kFunctions, "file", "module"];
+
 async function neighbours(context: Context, name: string): Promise<HTMLElement> {
+  const by = chosenBy(context, kBy, "filefunction");
+  const only = kNamed.includes(by) && h("button", { type: "button", click: () => context.change({ focus: exactly(name) }) }, "only with this");
+  const close = h("button", { type: "button", click: () => context.change({ row: "" }) }, "close");
+  if (!kFunctions.includes(by)) {
+    return h("aside", { class: "neighbours" }, h("h2", {}, name), h("p", {}, only, " ", close));
+  }
   const answer = await context.json([
     "peek", exactly(name), ...context.momentAndFilters, ...context.names,
   ]);
@@ -30,23 +40,32 @@ async function neighbours(context: Context, name: string): Promise<HTMLElement> 
               kPlace,
             ],
             rows,
-            onPick: (row) => context.change({ pick: asText(row["name"]) }),
+            onPick: (row) => context.change({ row: asText(row["name"]) }),
           }));
   return h("aside", { class: "neighbours" },
     h("h2", {}, name), part("called by", of("caller")), part("calls", of("callee")),
     h("p", {}, h("button", { type: "button", click: () => context.change({ view: "graph" }) }, "call graph"), " ",
-      h("button", { type: "button", click: () => context.change({ focus: exactly(name) }) }, "only with this"), " ",
-      h("button", { type: "button", click: () => context.change({ pick: "" }) }, "close")));
+      only, " ", close));
 }
 
-function tableColumns(answer: { total?: unknown; rows: Row[] }, compared: boolean): Column[] {
+const kSaves = "how much the whole run's peak would fall without the row"; // as the program says
+
+// The whole run's peak, of all devices together.
+function peakOf(context: Context): number {
+  const { device } = context.state;
+  return context.inputs.flatMap((input) => input.devices)
+    .filter((one) => device === "" || one.name === device || String(one.device) === device).reduce((sum, one) => sum + one.peakBytes, 0);
+}
+
+function tableColumns(context: Context, answer: { total?: unknown; rows: Row[] }, compared: boolean, by: string): Column[] {
   const total = asNumber(answer.total);
   const names: Column[] = [
-    kWhere,
-    kPlace,
-    ...(answer.rows.some((row) => asText(row["via"]) !== "") ? [{ key: "via", title: "Via", kind: "text" } as Column] : []),
+    ...(by === "line" ? [kPlace, kWhere] : [kWhere, kPlace]),
+    ...(answer.rows.some((row) => asText(row["via"]) !== "") ? [{ key: "via", title: "Via", kind: "text", text: (row) => shortName(asText(row["via"])), whole: (row) => asText(row["via"]) } as Column] : []),
   ];
   const most = (key: string): number => Math.max(1, ...answer.rows.slice(0, 1000).map((row) => Math.abs(asNumber(row[key]))));
+  const peak = peakOf(context);
+  const without = (row: Row): number | undefined => (typeof row["peak_without"] === "number" ? peak - row["peak_without"] : undefined);
   return compared
     ? [
         { key: "delta", title: "Change", kind: "change" },
@@ -56,10 +75,12 @@ function tableColumns(answer: { total?: unknown; rows: Row[] }, compared: boolea
         ...names,
       ]
     : [
-        { key: "flat", title: "Flat", kind: "size" },
+        { key: "flat", title: "Flat", kind: "size", about: "what the row itself holds" },
         { key: "flat", title: "Flat%", kind: "percent", of: total },
-        { key: "cum", title: "Cum", kind: "size" },
+        { key: "cum", title: "Cum", kind: "size", about: "what the row and everything that it calls hold" },
         { key: "cum", title: "Cum%", kind: "percent", of: total },
+        ...(answer.rows.some((row) => without(row) !== undefined)
+          ? [{ key: "saves", title: "Saves", kind: "size", about: kSaves, value: without } as Column] : []),
         { key: "flat", title: "", kind: "bar", of: most("flat") },
         ...names,
       ];
@@ -76,51 +97,26 @@ export const table: View = {
     const answer = compared
       ? await context.json(["diff", "-n", "0", ...by, ...context.baseWords, ...context.momentAndFilters, ...context.names])
       : await context.json(["top", "-n", "0", ...by, ...context.momentAndFilters, ...context.names]);
-    const columns = tableColumns(answer, compared);
-    const shown = h("div", { class: "slot" });
-    const found = h("span", { class: "note" });
-    const find = h("input", { type: "search", id: "search", value: state.search, placeholder: "rows with…", size: 22 });
-    const fill = (): void => {
-      let wanted: RegExp | undefined;
-      try {
-        wanted = find.value === "" ? undefined : new RegExp(find.value, "i");
-      } catch {
-        clear(found, "not a regular expression");
-        return;
-      }
-      const rows = wanted === undefined ? answer.rows
-        : answer.rows.filter((row) => wanted.test(`${asText(row["name"])} ${place(row)}`));
-      const sum = rows.reduce((all, row) => all + asNumber(row[compared ? "delta" : "flat"]), 0);
-      clear(found, wanted === undefined ? "" : `${count(rows.length)} rows, ${size(sum, compared)}`);
-      filled = false;
-      clear(shown, grid({
-        columns, rows,
-        sort: { by: context.state.sort, set: keep },
-        picked: (row) => state.pick !== "" && row["name"] === state.pick,
-        onPick: (row) => context.change({ pick: asText(row["name"]) }),
-      }));
-      filled = true;
-    };
-    let filled = false;
-    const keep = (key: string): void => {
-      if (filled && key !== context.state.sort) {
-        context.refine({ sort: key }, async () => relist());
-      }
-    };
     const listed = [...context.lines];
-    const relist = (): void => listed.forEach((words) => context.list(words));
-    find.addEventListener("input", fill);
-    find.addEventListener("change", () => context.refine({ search: find.value }, async () => relist()));
+    const keep = (patch: { sort?: string; search?: string }): void =>
+      context.refine(patch, async () => listed.forEach((words) => context.list(words)));
     const side = h("div", { class: "slot" });
     clear(into,
-      h("div", { class: "tools" }, byChoice(context, "rows are", kBy, "filefunction"), find, found,
+      h("div", { class: "tools" }, byChoice(context, "rows are", kBy, "filefunction"),
         h("span", { class: "total", "data-total": asText(answer.total) },
           `${size(answer.total ?? 0)} in ${count(answer.rows.length)} rows`)),
-      h("div", { class: "beside" }, shown, side));
-    fill();
-    if (state.pick !== "") {
+      h("div", { class: "beside" }, h("div", { class: "slot" }, grid({
+        columns: tableColumns(context, answer, compared, chosenBy(context, kBy, "filefunction")),
+        rows: answer.rows,
+        sort: { by: state.sort, set: (by) => keep({ sort: by }) },
+        find: { id: "search", text: state.search, keep: (text) => keep({ search: text }),
+          sum: (rows) => size(rows.reduce((all, row) => all + asNumber(row[compared ? "delta" : "flat"]), 0), compared) },
+        picked: (row) => state.row !== "" && row["name"] === state.row,
+        onPick: (row) => context.change({ row: asText(row["name"]) }),
+      })), side));
+    if (state.row !== "") {
       try {
-        clear(side, await neighbours(context, state.pick));
+        clear(side, await neighbours(context, state.row));
       } catch (error) {
         clear(side, h("p", { class: "note" }, sentence(error)));
       }

@@ -1,50 +1,22 @@
-// Timeline: live bytes by layer over events or time, what is reserved above them, and the largest
-// blocks below. A click chooses the moment that every other view shows.
-import { Chart } from "../charts/chart";
+// Timeline: live bytes by layer over events or time, or every allocation where few are shown, and what is
+// reserved above them; for each device of each input. A click chooses the moment that every other view shows.
+import { stacked } from "../charts/pen";
 import { Colors } from "../charts/series";
-import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { asNumber, asText, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
-import { count, size } from "../core/format";
-import type { DeviceFacts } from "../core/inputs";
-import { lifetime, place, shortName } from "../core/words";
+import { count } from "../core/format";
+import type { State } from "../core/state";
 import { byChoice } from "../ui/by";
-import type { Context, View } from "../ui/context";
+import { Outdated, type Context, type View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
-import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
-import { blocks } from "./blocks";
+import { story } from "../ui/story";
+import { History, type Place } from "./history";
 
-const kMaxEventsForBlocks = 200_000;
-
-// What happened at the chosen event: size, life, where allocated, where freed.
-async function story(context: Context, device: DeviceFacts, event: number): Promise<HTMLElement> {
-  const words = (at: number): string[] =>
-    ["events", "--from", `event:${at}`, "--to", `event:${at}`, ...deviceWords(context, device), context.first.name];
-  const answer = await context.json(words(event));
-  const row = answer.rows[0];
-  if (row === undefined) {
-    return h("p", { class: "note" }, "no event there");
-  }
-  const action = asText(row["action"]);
-  const partner = row["partner"];
-  const other = partner === null || partner === undefined || action.startsWith("segment") ? undefined
-    : (await context.json(words(asNumber(partner)))).rows[0];
-  const [born, gone] = action === "alloc" ? [row, other] : [other, row];
-  const where = (one: Row | undefined, otherwise: string): string =>
-    one === undefined ? otherwise : `${shortName(asText(one["name"])) || "(stack unknown)"}  ${place(one)}  at event ${count(asNumber(one["event"]))}`;
-  const id = asText(row["id"]);
-  const isBlock = id.startsWith("b");
-  return h("dl", { class: "facts story" },
-    h("dt", {}, `event ${count(event)}`), h("dd", {}, h("b", {}, action), ` ${size(asNumber(row["size"]))}  `,
-      id !== "" && h("button", { type: "button", class: "link mono", title: "this block in the allocator",
-        click: () => context.change({ view: "allocator", pick: id }) }, id)),
-    isBlock && h("dt", {}, "allocated"), isBlock && h("dd", {}, where(born, "before the recording")),
-    isBlock && h("dt", {}, "freed"), isBlock && h("dd", {}, where(gone, "not in the recording")),
-    isBlock && h("dt", {}, "lived"), isBlock && h("dd", {}, lifetime(row)),
-    !isBlock && h("dt", {}, "by"), !isBlock && h("dd", {}, where(row, "")));
-}
+const kMaxCharts = 12;
+const kColored = ["", "function", "filefunction", "line", "file"]; // what tells an allocation's layer
 
 async function holders(context: Context): Promise<HTMLElement> {
-  const answer = await context.json(["top", "-n", "8", ...context.momentAndFilters, ...context.names]);
+  const answer = await context.json(["top", "-n", "8", ...context.momentAndFilters, context.first.name]);
   const total = asNumber(answer.total);
   return grid({
     columns: [
@@ -55,82 +27,76 @@ async function holders(context: Context): Promise<HTMLElement> {
       kPlace,
     ],
     rows: answer.rows.filter((row) => asNumber(row["flat"]) !== 0),
-    onPick: (row) => context.change({ view: "table", pick: asText(row["name"]) }),
+    onPick: (row) => context.change({ view: "table", row: asText(row["name"]) }),
   });
 }
 
+// The devices that have a history, of the inputs that are shown.
+function placesOf(context: Context): Place[] {
+  const { device } = context.state;
+  return context.inputs.flatMap((input) => input.devices
+    .filter((one, i, all) => one.events > 0 && all.findIndex((other) => other.device === one.device) === i)
+    .filter((one) => device === "" || String(one.device) === device || one.name === device)
+    .map((one) => ({ input, device: one })));
+}
+
 class Timeline {
-  private readonly charts: Chart[] = [];
+  private histories: History[] = [];
   private readonly below = h("div", { class: "beside below" });
-  private readonly lane = h("div", { class: "lane" });
-  private readonly colors = new Colors();
+  private readonly note = h("p", { class: "note" });
+  private readonly shapesBox = h("input", { type: "checkbox", id: "shapes",
+    change: () => this.context.refine({ shapes: this.shapesBox.checked ? "on" : "off" }, () => this.bring({ shapes: true })) });
+  private belowLines: string[][] = [];
+  private later = 0;
 
   constructor(private readonly context: Context, private readonly into: HTMLElement) {}
 
-  private words(range: boolean): string[] {
-    const { state } = this.context;
-    return ["timeline", "--by", state.by === "" ? "function" : state.by, "--top", "7", "--points", "1200",
-      ...(state.axis === "time" ? ["--axis", "time"] : []),
-      ...(range && state.from !== "" ? ["--from", state.from] : []),
-      ...(range && state.to !== "" ? ["--to", state.to] : []),
-      ...this.context.deviceAndFrames, this.context.first.name];
-  }
-
-  private async ask(): Promise<{ whole: Answer; part: Answer | undefined }> {
-    const { context } = this;
-    const ranged = context.state.from !== "" || context.state.to !== "";
-    context.list(this.words(true));
-    return {
-      whole: await context.quietly(this.words(false)),
-      part: ranged ? await context.quietly(this.words(true)) : undefined,
-    };
-  }
-
-  private async firstTime(): Promise<number | undefined> {
-    const { rows } = await this.context.quietly(["events", "--from", "event:0", "--to", "event:0", this.context.first.name]);
-    const times = rows.map((row) => row["time_us"]).filter((at) => at !== null).map(asNumber);
-    return times.length > 0 ? Math.min(...times) : undefined;
-  }
-
   async draw(): Promise<void> {
     const { context } = this;
-    const { state } = context;
-    const devices = context.first.devices.filter((one) => one.events > 0 && (state.device === "" || String(one.device) === state.device || one.name === state.device));
-    const firstTime = state.axis === "time" ? await this.firstTime() : undefined;
-    const { whole, part } = await this.ask();
+    const places = placesOf(context);
+    const shown = places.slice(0, kMaxCharts).map((place) => new History(context, place, places.length > 1));
+    for (const history of shown) {
+      await (context.state.axis === "time" ? history.askTime() : undefined);
+      await history.ask();
+    }
+    // Ledgers of a device's part have its number, and no line of their own.
+    this.histories = shown.filter(({ whole, place }) => whole.rows.some((row) => asNumber(row["device"]) === place.device.device));
     clear(this.into, this.tools(),
-      context.filtersStacks && h("p", { class: "note" }, "“only with” and “without” do not apply to the layers: they are all that was live"));
-    for (const device of devices) {
-      // Ledgers of a device's part have its number, and no line of their own.
-      if (this.charts.some((chart) => chart.device.device === device.device)) {
-        continue;
-      }
-      if (!whole.rows.some((row) => asNumber(row["device"]) === device.device)) {
-        continue;
-      }
-      const chart = new Chart({
-        device, time: state.axis === "time" && firstTime !== undefined, firstTime, colors: this.colors, whole,
-        name: devices.length > 1 ? (/^\d+$/.test(device.name) ? `device ${device.name}` : device.name) : "",
-        height: Math.max(220, Math.min(460, innerHeight - 420) / Math.min(devices.length, 2)),
-        state: () => context.state,
-        range: (from, to) => this.range(from, to),
-        choose: (event) => this.choose(event),
-        layer: (layer) => context.change({ view: "table", pick: layer.name }),
-      });
-      chart.refine(part, chosenEvent(context, device));
-      this.charts.push(chart);
-      this.into.append(chart.element);
+      context.filtersStacks && h("p", { class: "note" }, "“only with” and “without” do not apply to the layers: they are all that was live"),
+      places.length > kMaxCharts && h("p", { class: "note" }, `${count(places.length - kMaxCharts)} more: an input or a device can be chosen above`));
+    this.makeCharts();
+    for (const history of this.histories) {
+      await history.refine();
+      await history.moment();
+      this.into.append(history.chart.element);
     }
-    this.into.append(this.lane, this.below);
-    const drawn = this.charts[0];
-    context.picture = drawn === undefined ? undefined : () => drawn.picture();
-    // What is drawn does not wait for it.
-    if (state.axis !== "time") {
-      const first = await this.firstTime();
-      this.charts.forEach((chart) => chart.know(first));
+    this.into.append(this.note, this.below);
+    context.picture = this.histories.length === 0 ? undefined : () => stacked(this.histories.map(({ chart }) => chart.picture()));
+    await this.bring({ shapes: true, below: true });
+  }
+
+  // Of one scale and one axis.
+  private makeCharts(): void {
+    const { context, histories } = this;
+    const colors = new Colors();
+    const several = histories.length > 1;
+    const most = Math.max(1, ...histories.map((history) => history.most));
+    const height = histories.length > 2 ? 190 : Math.max(220, Math.min(460, innerHeight - 420) / Math.max(1, histories.length));
+    const make = (history: History, extent: number | undefined): void => history.make({ colors, height, extent, mapped: history === histories[0],
+      ceiling: several ? most : undefined,
+      range: (from, to, chosen) => this.range(from, to, chosen, history),
+      choose: (event, block) => this.choose(event, history, block),
+      layer: (layer) => context.change({ view: "table", row: layer.name }),
+      moved: () => this.others(history).forEach(({ chart }) => chart.at(history.chart.span.low, history.chart.span.high)),
+      pointed: (x) => this.others(history).forEach(({ chart }) => chart.follow(x)) });
+    histories.forEach((history) => make(history, undefined));
+    if (several) {
+      const extent = Math.max(...histories.map(({ chart }) => chart.end));
+      histories.forEach((history) => make(history, extent));
     }
-    await this.bringBelow();
-    await this.bringBlocks();
+  }
+  private others(one: History): History[] {
+    return this.histories.filter((other) => other !== one);
   }
 
   private tools(): HTMLElement {
@@ -138,82 +104,118 @@ class Timeline {
     const { state } = context;
     const button = (text: string, title: string, click: () => void): HTMLElement =>
       h("button", { type: "button", title, click }, text);
-    const all = (act: (chart: Chart) => void) => () => this.charts.slice(0, 1).forEach(act);
+    const all = (act: (chart: History["chart"]) => void) => () => this.histories.slice(0, 1).forEach(({ chart }) => act(chart));
     const axis = h("select", { id: "axis", change: () => context.change({ axis: axis.value === "time" ? "time" : "" }) },
       h("option", { value: "", selected: state.axis !== "time" }, "events"),
       h("option", { value: "time", selected: state.axis === "time" }, "time"));
     const reserved = h("input", { type: "checkbox", id: "reserved", checked: state.reserved !== "off",
-      change: () => context.refine({ reserved: reserved.checked ? "" : "off" }, async () => {
-        this.remark((await this.ask()).part);
-        this.relist();
-      }) });
+      change: () => context.refine({ reserved: reserved.checked ? "" : "off" }, () => this.bring({})) });
     return h("div", { class: "tools" },
       byChoice(context, "layers", ["function", "filefunction", "line", "file", "module", "stack", "bucket"], "function"),
-      h("label", {}, "over ", axis), h("label", {}, reserved, " reserved"),
+      h("label", {}, "over ", axis), h("label", {}, reserved, " reserved"), h("label", {}, this.shapesBox, " every block"),
       h("span", { class: "group" },
         button("−", "zoom out (-)", all((chart) => chart.zoom(2))), button("+", "zoom in (+)", all((chart) => chart.zoom(0.5))),
         button("←", "earlier (Page Up)", all((chart) => chart.pan(-0.5))), button("→", "later (Page Down)", all((chart) => chart.pan(0.5))),
         button("all", "the whole recording (Home)", all((chart) => chart.show(undefined)))),
       button("peak", "the moment when most was live", () => this.choose("peak")),
       button("end", "the end of the recording", () => this.choose("end")),
-      h("span", { class: "note" }, "wheel: zoom and pan · drag: range · click: moment"));
+      h("span", { class: "note" }, "drag: range · click: moment and block, then wheel: zoom (or Ctrl and wheel)"));
   }
 
-  private range(from: string, to: string): void {
-    this.context.refine({ from, to }, async () => {
-      const { part } = await this.ask();
-      this.remark(part);
-      this.relist();
-      await this.bringBlocks();
-    });
+  // What is chosen in one of several charts holds for its input and its device.
+  private only({ place }: History): Partial<State> | undefined {
+    const { context } = this;
+    const patch = { ...(context.inputs.length > 1 ? { input: place.input.name } : {}),
+      ...(place.input.devices.length > 1 && context.state.device === "" ? { device: place.device.name } : {}) };
+    return this.histories.length > 1 ? patch : undefined;
   }
 
-  private choose(at: number | string): void {
-    this.context.refine({ at: typeof at === "string" ? at : at < 0 ? "start" : `event:${at}` }, async () => {
-      const { part } = await this.ask();
-      this.remark(part);
-      await this.bringBelow();
-      await this.bringBlocks();
-    });
+  private range(from: string, to: string, chosen: boolean, history: History): void {
+    const only = this.only(history);
+    if (from !== "" && chosen && only !== undefined) {
+      this.context.change({ ...only, from, to });
+      return;
+    }
+    this.context.refine({ from, to }, () => this.bring({ range: true, shapes: true }));
   }
 
-  private remark(part: Answer | undefined): void {
-    for (const chart of this.charts) {
-      chart.refine(part, chosenEvent(this.context, chart.device));
+  private choose(at: number | string, history?: History, block?: Row): void {
+    const patch = { at: typeof at === "string" ? at : at < 0 ? "start" : `event:${at}`, block: asText(block?.["id"]) };
+    const only = history === undefined ? undefined : this.only(history);
+    if (only !== undefined) {
+      this.context.change({ ...only, ...patch });
+      return;
+    }
+    this.context.refine(patch, () => this.bring({ range: true, moment: true, below: true }));
+  }
+
+  // What has changed, and the lines of all that is shown.
+  private async bring(what: { range?: boolean; moment?: boolean; shapes?: boolean; below?: boolean }): Promise<void> {
+    const { context, histories } = this;
+    histories.forEach(({ line }) => context.list(line));
+    for (const history of histories) {
+      await (what.range ? history.refine() : undefined);
+      await (what.moment ? history.moment() : undefined);
+      await (what.shapes ? history.shapes() : undefined);
+      history.chart.draw();
+    }
+    this.remark();
+    await (what.below ? this.bringBelow() : undefined);
+    if (!what.below) {
+      this.belowLines.forEach((words) => context.list(words));
+    }
+    histories.flatMap(({ shapeLine, stepLine }) => [shapeLine, stepLine]).forEach((words) => words !== undefined && context.list(words));
+    if (what.shapes) {
+      void this.bringLater();
     }
   }
 
-  // The lines of what is below stay in force.
-  private relist(): void {
-    this.belowLines.forEach((words) => this.context.list(words));
+  // What is drawn does not wait for these.
+  private async bringLater(): Promise<void> {
+    const turn = ++this.later;
+    try {
+      for (const history of this.histories) {
+        if (turn === this.later && !history.isComplete) {
+          await history.complete();
+        }
+      }
+      for (const history of this.histories) {
+        if (turn === this.later) { // still of this range
+          await history.bands();
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof Outdated)) {
+        throw error;
+      }
+    }
   }
-  private belowLines: string[][] = [];
+
+  // How the allocations are to be read.
+  private remark(): void {
+    const isShaped = this.histories.some((history) => history.isShaped);
+    const cut = this.histories.reduce((sum, history) => sum + history.cut, 0);
+    this.shapesBox.checked = isShaped;
+    clear(this.note, isShaped && !kColored.includes(this.context.state.by) && "Blocks have the colours of layers where these are functions, lines or files. ",
+      cut > 0 && `${count(cut)} more blocks are in the grey band: zoom in to see them.`);
+    this.note.hidden = this.note.textContent === "";
+  }
 
   private async bringBelow(): Promise<void> {
     const { context } = this;
     const before = context.lines.length;
-    const device = firstDevice(context);
-    const event = device === undefined ? undefined : chosenEvent(context, device);
+    const history = this.histories[0];
+    const device = history?.place.device;
+    const blocks = await Promise.all(this.histories.map((one) => one.block()));
+    const block = blocks.find((row) => row !== undefined);
+    const event = block === undefined ? history?.chosen : asNumber(block["event"]);
     const left = await holders(context);
     const right = device === undefined || event === undefined || event < 0 ? undefined : await story(context, device, event);
     this.belowLines = context.lines.slice(before);
     clear(this.below,
-      h("section", {}, h("h2", {}, `live at ${context.state.at || (device?.oomEvents.length ? "oom" : "peak")}`), left),
-      right === undefined ? "" : h("aside", {}, h("h2", {}, "the event"), right));
-  }
-
-  private async bringBlocks(): Promise<void> {
-    const { context } = this;
-    const events = context.first.devices.reduce((sum, device) => sum + device.events, 0);
-    const chart = this.charts[0];
-    if (chart === undefined) {
-      return;
-    }
-    if (context.state.blocks !== "1" && events > kMaxEventsForBlocks) {
-      clear(this.lane, h("button", { type: "button", click: () => context.change({ blocks: "1" }) }, "show the largest blocks"));
-      return;
-    }
-    await blocks(context, chart, this.lane);
+      h("section", {}, h("h2", {}, `live at ${context.state.at || (device?.oomEvents.length ? "oom" : "peak")}`,
+        context.inputs.length > 1 && `, ${context.first.name}`), left),
+      right === undefined ? "" : h("aside", {}, h("h2", {}, block === undefined ? "the event" : "the block"), right));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ class ByteWindow {
   bool Seek(std::uint64_t offset);
   // Whether Seek() can go back, and Skip() costs nothing.
   [[nodiscard]] bool CanSeek() { return Seek(offset()); }
+  // The file behind it, if it is a plain one (Source::AsPlainFile).
+  [[nodiscard]] std::optional<PlainFile> AsPlainFile() const { return source_->AsPlainFile(); }
   [[nodiscard]] bool AtEnd() { return begin_ == end_ && Fill(1).empty(); }
 
  private:

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memtool/profile/base/result.h"
@@ -26,6 +27,7 @@ enum class ReportScope : std::uint8_t {
 struct DeviceReading {
   ReportScope scope = ReportScope::kDevice;
   std::optional<std::int64_t> gpu{};  // ordinal, only where the file says it
+  std::string_view noun = "GPU";      // what that numbers
   std::string gpu_name{};             // as written: UUID, bus id, instance or product name
   std::optional<std::int64_t> pid{};
   std::string process{};
@@ -50,6 +52,7 @@ struct DeviceReport {
   std::string display{};  // for people
   std::vector<DeviceReading> readings{};
   std::vector<std::string> notes{};  // interpretations made while reading, as sentences
+  bool has_histories = true;         // a loop of this form is read as a recording, too
 };
 
 struct ReportChoice {

@@ -14,6 +14,12 @@
 
 namespace memtool::formats {
 
+// A file that is read as it lies there, from its first byte.
+struct PlainFile {
+  int fd = -1;
+  std::uint64_t size = 0;
+};
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -26,6 +32,9 @@ class Source {
   [[nodiscard]] virtual bool MayWait() const { return true; }
   // For a file that grew while it was read: its size when it was opened, where reading ends.
   [[nodiscard]] virtual std::optional<std::uint64_t> EndedAt() const { return std::nullopt; }
+  // Where the bytes are those of a file, for what wants a file: it may read that instead. None
+  // where somebody has to see the bytes pass.
+  [[nodiscard]] virtual std::optional<PlainFile> AsPlainFile() const { return std::nullopt; }
 
   Source() = default;
   Source(const Source&) = delete;
@@ -35,11 +44,15 @@ class Source {
 // Bytes of a file or pipe; closes the descriptor when `owned`. A regular file ends at the size that
 // it has now: one that grows faster than it is read would never end.
 std::unique_ptr<Source> MakeFdSource(int fd, bool owned);
-// Opens a path for reading. Errors: kIo with the system's reason; kUsage for a folder.
+// Opens a path for reading; of a folder of Ascend's profilers, its tables one behind the other
+// (profiler_folder.h). Errors: kIo with the system's reason, and for other folders.
 Result<std::unique_ptr<Source>> OpenFile(const std::string& path);
 // An identifier shared by all names of one stream ("-", "/dev/stdin", "/dev/fd/63"); none for files
 // that can be reopened. "-" is a stream whatever stands behind it.
 std::optional<std::string> GetStream(const std::string& name);
+// One behind the other. What is said of the end is that of the first.
+std::unique_ptr<Source> MakeJoinedSource(std::unique_ptr<Source> first,
+                                         std::unique_ptr<Source> second);
 // Bytes that the caller keeps alive.
 std::unique_ptr<Source> MakeMemorySource(std::span<const std::byte> bytes);
 

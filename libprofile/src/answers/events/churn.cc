@@ -19,7 +19,8 @@ std::optional<double> PerSecond(std::int64_t amount, const std::optional<std::in
 }
 
 // Those that allocate most first; ties by name.
-std::vector<ChurnRow> GetRows(const ChurnSums& sums, const AllocationGroups& groups) {
+std::vector<ChurnRow> GetRows(const ChurnSums& sums, const AllocationGroups& groups,
+                              StackNames* stacks) {
   std::vector<ChurnRow> rows;
   for (std::size_t group = 0; group < sums.groups.size(); ++group) {
     if (sums.groups[group].allocations == 0) {
@@ -27,9 +28,14 @@ std::vector<ChurnRow> GetRows(const ChurnSums& sums, const AllocationGroups& gro
     }
     if (group < groups.names.size()) {
       const AllocationGroups::Name& name = groups.names[group];
-      rows.push_back({name.name, name.file, name.line, sums.groups[group]});
+      rows.push_back({name.name, name.file, name.line, sums.groups[group],
+                      stacks == nullptr ? nullptr : &stacks->Of(name.stack)});
     } else {
-      rows.push_back({std::string(kNoStack), {}, 0, sums.groups[group]});
+      rows.push_back({std::string(kNoStack),
+                      {},
+                      0,
+                      sums.groups[group],
+                      stacks == nullptr ? nullptr : &stacks->Of(StackId())});
     }
   }
   std::sort(rows.begin(), rows.end(), [](const ChurnRow& x, const ChurnRow& y) {
@@ -50,7 +56,10 @@ Result<ChurnAnswer> ComputeChurn(const HistoryIndex& index, const View& view,
   auto groups = GroupAllocations(view, query.by);
   MEMTOOL_TRY(groups);
   const ChurnSums sums = SumChurn(index, view, *ranges, query.filter, *groups, query.limit);
-  ChurnAnswer answer{.rows = GetRows(sums, *groups),
+  const auto stacks =
+      query.by.kind == By::Kind::kStack ? std::make_shared<StackNames>(view) : nullptr;
+  ChurnAnswer answer{.stacks = stacks,
+                     .rows = GetRows(sums, *groups, stacks.get()),
                      .total = sums.total,
                      .limit = query.limit,
                      .nanos = sums.nanos,
@@ -65,21 +74,25 @@ Result<ChurnAnswer> ComputeChurn(const HistoryIndex& index, const View& view,
 AnswerView MakeView(const ChurnAnswer& answer) {
   const Churn& all = answer.total;
   const ShortLived& limit = answer.limit;
-  return ViewRows(answer.head,
-                  {{"total", all.bytes},
-                   {"allocations", all.allocations},
-                   {"duration_us", InMicroseconds(answer.nanos)},
-                   {"allocations_per_second", answer.allocations_per_second},
-                   {"bytes_per_second", answer.bytes_per_second},
-                   {"short_lived_events", limit.nanos ? Value() : Value(limit.events)},
-                   {"short_lived_us", InMicroseconds(limit.nanos)},
-                   {"short_lived", all.short_lived},
-                   {"short_bytes", all.short_bytes},
-                   {"kept", all.kept},
-                   {"kept_bytes", all.kept_bytes},
-                   {"median_events", all.median_events},
-                   {"median_us", InMicroseconds(all.median_nanos)}},
-                  answer.rows, kChurnFields);
+  std::vector<Field<ChurnRow>> fields(kChurnFields.begin(), kChurnFields.end());
+  if (!answer.stacks) {
+    std::erase_if(fields, [](const Field<ChurnRow>& field) { return field.key == "frames"; });
+  }
+  return ViewRows<ChurnRow>(answer.head,
+                            {{"total", all.bytes},
+                             {"allocations", all.allocations},
+                             {"duration_us", InMicroseconds(answer.nanos)},
+                             {"allocations_per_second", answer.allocations_per_second},
+                             {"bytes_per_second", answer.bytes_per_second},
+                             {"short_lived_events", limit.nanos ? Value() : Value(limit.events)},
+                             {"short_lived_us", InMicroseconds(limit.nanos)},
+                             {"short_lived", all.short_lived},
+                             {"short_bytes", all.short_bytes},
+                             {"kept", all.kept},
+                             {"kept_bytes", all.kept_bytes},
+                             {"median_events", all.median_events},
+                             {"median_us", InMicroseconds(all.median_nanos)}},
+                            answer.rows, std::move(fields));
 }
 
 }  // namespace memtool

@@ -267,7 +267,8 @@ Result<LeaksAnswer> LeaksOfHistory(const HistoryIndex& index, const View& view,
                     .devices = growth->devices,
                     .merged = growth->merged,
                     .unfinished = growth->unfinished,
-                    .few_iterations = iterations};
+                    .few_iterations = iterations,
+                    .of_log = index.recording().metadata.origin.kind == RecordingKind::kLog};
   return answer;
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kOthersHeld = 100;
 
 // Who holds what is live, the largest first; together with the rounding and what lies in no block,
 // they sum to live, pending and unplaced.
-std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
+std::vector<OomRow> Holders(const Selection& selection, const OomState* state,
                             const OomQuery& query, By& by) {
   NodeSpace space;
   Tabulator table(query.by, space);
@@ -38,16 +38,17 @@ std::vector<OomRow> Holders(const Selection& selection, const OomState& state,
                          .via = std::move(row.via)});
     }
   }
-  if (query.partial || selection.choice().name != "space") {
+  if (state == nullptr || query.partial || selection.choice().name != "space") {
     return holders;
   }
-  if (state.unlisted > 0) {
+  if (state->unlisted > 0) {
     holders.push_back(
-        {.kind = OomRow::Kind::kUnlisted, .name = "(unlisted)", .bytes = state.unlisted});
+        {.kind = OomRow::Kind::kUnlisted, .name = "(unlisted)", .bytes = state->unlisted});
   }
-  const std::int64_t held = SaturatingAdd(SaturatingAdd(state.live, state.pending), state.unplaced);
+  const std::int64_t held =
+      SaturatingAdd(SaturatingAdd(state->live, state->pending), state->unplaced);
   const std::int64_t rounding =
-      SaturatingSubtract(SaturatingSubtract(held, table.total()), state.unlisted);
+      SaturatingSubtract(SaturatingSubtract(held, table.total()), state->unlisted);
   if (rounding > 0) {
     holders.push_back({.kind = OomRow::Kind::kRounding, .name = "(rounding)", .bytes = rounding});
   }
@@ -167,9 +168,13 @@ void AddJudged(const OomCase& found, std::vector<NamedValue>& figures) {
          {"fragmented_bytes", state.gives.unlisted > 0 ? Value() : Value(state.gives.fragmented)},
          {"usable_free", state.usable_free},
          {"usable_largest", state.usable_largest},
-         {"estimated_segments", state.estimated},
-         {"rank", found.place.rank},
-         {"time_us", ToMicros(found.time)}});
+         {"estimated_segments", state.estimated}});
+  }
+  if (found.peak) {
+    figures.insert(figures.end(), {{"peak", found.peak->bytes}, {"peak_event", found.peak->event}});
+  }
+  if (found.snapshot) {
+    figures.insert(figures.end(), {{"rank", found.place.rank}, {"time_us", ToMicros(found.time)}});
   }
 }
 
@@ -267,7 +272,7 @@ namespace {
 
 // After what to try, before where to look.
 void AddTrials(const Selection& selection, OomAnswer& answer) {
-  if (selection.moments().size() != 1) {
+  if (selection.moments().size() != 1 || !answer.found->state) {
     return;
   }
   const HistoryIndex& index = *selection.history();
@@ -301,12 +306,22 @@ void AddTrials(const Selection& selection, OomAnswer& answer) {
 
 }  // namespace
 
+std::int64_t RetriesIn(const Recording& recording) {
+  std::int64_t retries = 0;
+  for (const Diagnostic& diagnostic : recording.diagnostics) {
+    retries += diagnostic.code == "retried" ? static_cast<std::int64_t>(diagnostic.count) : 0;
+  }
+  return retries;
+}
+
 OomAnswer Oom(const Selection& selection, const OomQuery& query) {
   OomAnswer answer{.found = MakeCase(selection)};
   answer.found->place.rank = RankOfPath(selection.name());
   answer.head.Add(selection);
   OfMemory(answer.head);
-  AddRows(Holders(selection, *answer.found->state, query, answer.by), answer);
+  const auto& state = answer.found->state;
+  AddRows(Holders(selection, state ? &*state : nullptr, query, answer.by), answer);
+  answer.retries = RetriesIn(selection.recording());
   answer.advice = Advise(*answer.found);
   AddTrials(selection, answer);
   AddOtherEvents(selection, answer);

@@ -52,7 +52,7 @@ class Adviser {
   void Add(OomAdvice advice) { advice_.push_back(std::move(advice)); }
 
   void Settings() {
-    if (!found_.snapshot) {
+    if (!found_.snapshot || !found_.state) {
       return;
     }
     OomAdvice changed{.kind = Kind::kSettingsChanged};

@@ -6,6 +6,7 @@
 #include "answers/oom/oom_conclude.h"
 #include "answers/oom/oom_figures.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/vendor.h"
 
 namespace memtool {
 
@@ -104,11 +105,6 @@ OomFacts MakeFacts(const OomMessage& message) {
   return facts;
 }
 
-std::string DeviceWord(std::string_view kind) {
-  return kind == "NPU" || kind == "MLU" || kind == "MUSA" || kind == "MTIA" ? std::string(kind)
-                                                                            : "GPU";
-}
-
 }  // namespace
 
 OomPlace GetPlace(const OomMessage& message) {
@@ -117,7 +113,7 @@ OomPlace GetPlace(const OomMessage& message) {
     place.kind = OomPlace::Kind::kHost;
   } else if (message.gpu) {
     place.kind = OomPlace::Kind::kDevice;
-    place.device = DeviceWord(message.kind);
+    place.device = VendorOf(message.kind).device;
     place.gpu = message.gpu;
   } else if (!message.chip.empty()) {
     place.kind = OomPlace::Kind::kChip;
@@ -232,17 +228,13 @@ OomPlatform GetPlatform(const OomCase& found) {
                                                     : found.platform;
   const bool own = found.message && (found.message->wording == OomWording::kLibrary ||
                                      found.message->wording == OomWording::kVllm);
-  OomPlatform platform{.framework = own || IsOfXla(found) ? kind : "PyTorch",
+  OomPlatform platform{.framework = !found.allocator.empty() ? found.allocator
+                                    : own || IsOfXla(found)  ? kind
+                                                             : "PyTorch",
                        .kind = kind,
-                       .device = DeviceWord(kind),
-                       .variable = "PYTORCH_" + kind + "_ALLOC_CONF",
-                       .cuda = kind.empty() || kind == "CUDA" || kind == "Cuda"};
-  if (platform.cuda) {
-    platform.variable = "PYTORCH_CUDA_ALLOC_CONF";
-  }
-  if (kind == "XPU") {
-    platform.variable = "PYTORCH_ALLOC_CONF";
-  }
+                       .device = std::string(VendorOf(kind).device),
+                       .variable = SettingsVariable(kind),
+                       .cuda = VendorOf(kind).cuda};
   if (found.message && !found.message->variable.empty()) {
     platform.variable = found.message->variable;
   }

@@ -1,4 +1,4 @@
-// The out-of-memory case of a snapshot.
+// The out-of-memory case of a recording.
 #include <algorithm>
 #include <charconv>
 
@@ -34,6 +34,16 @@ const Event* OomAt(const Recording& recording, const MomentOfTrace& moment) {
   return FailedAt(recording, recording.history->traces[moment.trace], moment.event);
 }
 
+void FillStates(const Selection& selection, const OomRequest& request, OomCase& found) {
+  const Recording& recording = selection.recording();
+  found.state.emplace();
+  for (const MomentOfTrace& moment : selection.moments()) {
+    const Trace& trace = recording.history->traces[moment.trace];
+    const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
+    AddState(at, UseOfEach(at, recording, trace, moment.event), request, *found.state);
+  }
+}
+
 void FillFacts(const Event* oom, OomCase& found) {
   const OomState& state = *found.state;
   const auto fact = [](std::int64_t bytes) {
@@ -57,6 +67,47 @@ void FillFacts(const Event* oom, OomCase& found) {
   facts.segment_size = state.expandable > 0 ? facts.requested_bytes : fact(SegmentFor(oom->size));
   if (oom->key <= static_cast<std::uint64_t>(INT64_MAX)) {
     facts.free = fact(static_cast<std::int64_t>(oom->key));
+  }
+}
+
+// Who allocates, where only requests are recorded.
+std::string_view AllocatorOf(Framework framework) {
+  switch (framework) {
+    case Framework::kJax:
+      return "XLA";
+    case Framework::kPyTorch:
+      return "PyTorch";
+    case Framework::kMxnet:
+      return "MXNet";
+    case Framework::kDriver:
+      return "this process";
+    case Framework::kRapids:
+      return "RMM";
+    case Framework::kUnknown:
+      break;
+  }
+  return "the allocator";
+}
+
+// What is live is all that requests show of an allocator.
+void FillRequests(const Selection& selection, const Event* oom, OomCase& found) {
+  found.allocator = AllocatorOf(selection.recording().metadata.origin.framework);
+  std::int64_t live = 0;
+  for (const MomentOfTrace& moment : selection.moments()) {
+    live = SaturatingAdd(live, moment.live);
+  }
+  found.facts.live = Quantity{.bytes = live, .source = "recording"};
+  if (selection.moments().size() == 1) {
+    const TraceSummary& summary = selection.moments().front().summary;
+    found.peak = {.bytes = summary.peak_bytes, .event = summary.peak_event};
+  }
+  if (oom != nullptr) {
+    found.failed = true;
+    found.facts.requested_bytes = Quantity{.bytes = oom->size, .source = "recording"};
+    if (oom->key <= static_cast<std::uint64_t>(INT64_MAX)) {
+      found.facts.free =
+          Quantity{.bytes = static_cast<std::int64_t>(oom->key), .source = "recording"};
+    }
   }
 }
 
@@ -104,11 +155,12 @@ std::optional<std::string> LastOom(const Recording& recording, std::string_view 
 OomCase MakeCase(const Selection& selection) {
   const Recording& recording = selection.recording();
   const auto& moments = selection.moments();
-  OomCase found{.snapshot = true,
-                .unrecorded = moments.empty() || ExtentOf(recording) == Extent::kNothing,
-                .ring_of_one = ExtentOf(recording) == Extent::kLastEvent,
-                .platform = recording.metadata.origin.platform,
-                .settings = recording.settings};
+  OomCase found{
+      .snapshot = true,
+      .unrecorded = recording.state && (moments.empty() || ExtentOf(recording) == Extent::kNothing),
+      .ring_of_one = recording.state && ExtentOf(recording) == Extent::kLastEvent,
+      .platform = recording.metadata.origin.platform,
+      .settings = recording.settings};
   // With several devices at once, no single request can be judged.
   const Event* oom = moments.size() == 1 ? OomAt(recording, moments.front()) : nullptr;
   OomRequest request;
@@ -116,15 +168,16 @@ OomCase MakeCase(const Selection& selection) {
     request = {.requested_bytes = oom->size, .stream = oom->stream};
     TakePool(recording, *oom, request);
   }
-  found.state.emplace();
   for (const MomentOfTrace& moment : moments) {
     found.elsewhere = found.elsewhere || !moment.summary.ooms.empty();
-    const Trace& trace = recording.history->traces[moment.trace];
-    const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
-    AddState(at, UseOfEach(at, recording, trace, moment.event), request, *found.state);
   }
   FillPlace(selection, found);
-  FillFacts(oom, found);
+  if (recording.state) {
+    FillStates(selection, request, found);
+    FillFacts(oom, found);
+  } else {
+    FillRequests(selection, oom, found);
+  }
   if (oom != nullptr && oom->time != kNoTime && recording.history->clock == Clock::kUnix) {
     found.time = oom->time;
   }

@@ -202,7 +202,7 @@ std::string_view ToName(KeyLevel level) {
       return "innermost";
     case KeyLevel::kOperation:
       return "operation";
-    case KeyLevel::kLines:
+    case KeyLevel::kFramesAndLines:
       break;
   }
   return "lines";

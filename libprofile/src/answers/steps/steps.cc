@@ -4,10 +4,8 @@
 
 #include <utility>
 
-#include "memtool/profile/advise/edits.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/steps/step_marks.h"
-#include "memtool/profile/whatif/fidelity.h"
 
 namespace memtool {
 
@@ -93,28 +91,6 @@ Value KeepersValue(const StepsAnswer& answer) {
   return list;
 }
 
-// Whose calls keep most for the backward, as changes of the program would find them.
-std::vector<ForwardKeeper> FindKeepers(const HistoryIndex& index, const Trace& trace) {
-  constexpr std::size_t kMost = 4;
-  const Recording& recording = index.recording();
-  std::vector<ForwardKeeper> keepers;
-  if (whatif::FindObstacle(recording, trace) != whatif::Obstacle::kNone) {
-    return keepers;
-  }
-  const whatif::Requests requests =
-      whatif::CollectRequests(index, trace, whatif::RecordedSettings(recording));
-  const advise::Editor editor(index, trace, requests);
-  for (const advise::Editor::Candidate& candidate : editor.Candidates(kMost)) {
-    const advise::Site& site = editor.sites().all()[candidate.site];
-    keepers.push_back({.function = std::string(recording.Text(site.function)),
-                       .file = std::string(recording.Text(site.caller_file)),
-                       .line = site.caller_line,
-                       .calls = candidate.calls,
-                       .bytes = site.kept});
-  }
-  return keepers;
-}
-
 Value TracesValue(const StepsAnswer& answer) {
   Value::List list;
   for (const SteppedTrace& trace : answer.traces) {
@@ -134,6 +110,7 @@ Value TracesValue(const StepsAnswer& answer) {
 
 Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name) {
   const Recording& recording = index.recording();
+  constexpr std::size_t kMostKeepers = 4;
   const auto traces = GetTraces(recording, query_.device);
   MEMTOOL_TRY(traces);
   const std::string& mark = query_.search.mark;
@@ -163,7 +140,7 @@ Result<void> StepsMaker::Add(const HistoryIndex& index, const std::string& name)
                          .steps = found.steps.size(),
                          .first_row = answer_.rows.size(),
                          .loops = FindProgramLoops(index, trace, allocations, found),
-                         .keepers = FindKeepers(index, trace)};
+                         .keepers = FindForwardKeepers(index, trace, kMostKeepers)};
     stepped.folded = ComputeFoldedLength(allocations, stepped.loops);
     AddRows(found, name, trace.device, answer_.rows);
     answer_.traces.push_back(std::move(stepped));

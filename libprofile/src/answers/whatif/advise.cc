@@ -39,17 +39,22 @@ constexpr std::array kKinds{
     KindFacts{Edit::Kind::kForeachOff, "foreach", 1, Evidence::kMeasured, 0.025, 2},
     KindFacts{Edit::Kind::kChunkLoss, "chunk-loss", 2, Evidence::kMeasured, 0.015, 3},
     KindFacts{Edit::Kind::kCheckpoint, "checkpoint", 3, Evidence::kMeasured, 0.05, 4},
+    KindFacts{Edit::Kind::kAutocast, "autocast", 7, Evidence::kMeasured, 0.05, 5, true},
     KindFacts{Edit::Kind::kAccumulate, "accumulate", 4, Evidence::kMeasured, 0.015, 6},
     KindFacts{Edit::Kind::kShard, "zero1", 5, Evidence::kArithmetic, 0.015, 7},
     KindFacts{Edit::Kind::kBatch, "batch", 4, Evidence::kMeasured, 0.015, 8, true},
     KindFacts{Edit::Kind::kOptimizer, "optimizer", 5, Evidence::kArithmetic, 0.03, 9, true},
     KindFacts{Edit::Kind::kNextStep, "next-step", 6, Evidence::kMeasured, 0.005, 0},
-    KindFacts{Edit::Kind::kDrop, "drop", 7, Evidence::kArithmetic, 0.0, 20, true},
+    KindFacts{Edit::Kind::kDrop, "drop", 8, Evidence::kArithmetic, 0.0, 20, true},
 };
 
 const KindFacts& FactsOf(Edit::Kind kind) {
   return *std::find_if(kKinds.begin(), kKinds.end(),
                        [kind](const KindFacts& facts) { return facts.kind == kind; });
+}
+
+bool IsOffload(const Edit& edit) {
+  return edit.kind == Edit::Kind::kOptimizer && edit.optimizer == advise::OptimizerChange::kCpu;
 }
 
 Edits Joined(Edits edits, const Edits& more) {
@@ -103,6 +108,7 @@ class Adviser {
     cut_ = part.cut;
     failed_early_ = part.failed_early;
     editor_.emplace(index_, trace_, requests_);
+    device_.names_operators = editor_->operators().any;
     FindObstacle();
     return true;
   }
@@ -172,9 +178,9 @@ class Adviser {
     const bool trains = device_.obstacle == AdviseObstacle::kNone ||
                         device_.obstacle == AdviseObstacle::kCheckpointed;
     if (trains) {
-      for (const char* text :
-           {"foreach=False", "chunk-loss=4", "chunk-loss=8", "accumulate=2", "accumulate=4",
-            "zero1=2", "zero1=8", "batch/2", "batch/4", "optimizer=8bit", "optimizer=cpu"}) {
+      for (const char* text : {"foreach=False", "chunk-loss=4", "chunk-loss=8", "autocast=bf16",
+                               "accumulate=2", "accumulate=4", "zero1=2", "zero1=8", "batch/2",
+                               "batch/4", "optimizer=8bit", "optimizer=cpu"}) {
         texts.emplace_back(text);
       }
     }
@@ -208,9 +214,14 @@ class Adviser {
     });
     constexpr std::int64_t kNotable = 100;
     for (std::size_t i = 0; i < singles.size(); ++i) {
-      const bool saves = tried[i] && device_.needs.highest() - tried[i]->reserved_high >
-                                         device_.needs.highest() / kNotable;
-      if (saves) {
+      if (!tried[i]) {
+        continue;
+      }
+      const std::int64_t saves = device_.needs.highest() - tried[i]->reserved_high;
+      const std::int64_t notable = device_.needs.highest() / kNotable;
+      // People expect of autocast that it saves: where copies of parameters are more, it is said.
+      const bool raises = singles[i].front().kind == Edit::Kind::kAutocast && saves < -notable;
+      if (saves > notable || raises) {
         rows_.push_back(MakeRow(singles[i].front(), *tried[i]));
         singles_.push_back(singles[i].front());
       }
@@ -225,6 +236,7 @@ class Adviser {
     const Recording& recording = index_.recording();
     AdviseRow row{.device = device_.device,
                   .change = edit.text,
+                  .kind = facts.name,
                   .calls = tried.changed.calls,
                   .live_peak = tried.live_peak,
                   .reserved_low = tried.reserved_low,
@@ -234,7 +246,7 @@ class Adviser {
                   .evidence = facts.evidence,
                   .function = {},
                   .file = {},
-                  .changes_numerics = facts.numerics && edit.where != "cpu",
+                  .changes_numerics = facts.numerics && !IsOffload(edit),
                   .cost = CostOf(edit)};
     if (device_.limit) {
       row.fits = Fits(row.reserved_high, row.error);
@@ -247,8 +259,13 @@ class Adviser {
           Ratio(tried.changed.computed_again, std::max<std::int64_t>(tried.changed.forward, 1));
       row.cost += *row.computed_again;
     }
-    if (edit.kind == Edit::Kind::kShard || edit.where == "cpu") {
-      row.moved_bytes = tried.changed.moved;
+    if (edit.kind == Edit::Kind::kAccumulate) {
+      row.passes = edit.count;
+    } else if (edit.kind == Edit::Kind::kShard) {
+      row.on_other_ranks = tried.changed.state_gone;
+    } else if (IsOffload(edit) && tried.changed.state_per_parameter > 0) {
+      // Gradients to the host, parameters back.
+      row.over_pcie = tried.changed.state_gone / tried.changed.state_per_parameter;
     }
     return row;
   }
@@ -271,6 +288,9 @@ class Adviser {
         }
       }
       const AdviseRow& row = rows_[one.rows[i]];
+      if (row.saves < 0) {
+        return;
+      }
       one.cost += row.cost;
       one.error += row.error;
       one.saves = SaturatingAdd(one.saves, row.saves);
@@ -410,9 +430,14 @@ class Adviser {
 
 }  // namespace
 
-bool IsAdviseKind(std::string_view name) {
-  return std::any_of(kKinds.begin(), kKinds.end(),
-                     [name](const KindFacts& facts) { return facts.name == name; });
+std::vector<std::pair<std::string_view, double>> AdviseCosts() {
+  std::vector<std::pair<std::string_view, double>> costs;
+  for (const KindFacts& facts : kKinds) {
+    if (facts.kind != Edit::Kind::kNextStep && facts.kind != Edit::Kind::kDrop) {
+      costs.emplace_back(facts.name, facts.cost);
+    }
+  }
+  return costs;
 }
 
 Result<AdviseAnswer> Advise(const HistoryIndex& index, const AdviseQuery& query) {

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 #include <utility>
 
+#include "answers/whatif/setting_runs.h"
 #include "memtool/profile/answers/advise.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/model/vendor.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool {
@@ -79,13 +82,27 @@ auto GetRank(const WhatifRow& row) {
 // A setting on a device: the runs behind its row, and what they say.
 struct ScenarioRun {
   const TracedDevice* device = nullptr;
-  const AllocatorSettings* settings = nullptr;
   bool own = false;
   bool recorded = false;  // the file says what it needs
-  std::vector<whatif::RunOptions> runs;
-  std::vector<whatif::RunResult> results;
+  SettingRuns setting;
   whatif::Scenario fit;
 };
+
+// Against the row of the file's own settings on the same device.
+void PutSaves(std::vector<WhatifRow>& rows) {
+  std::map<std::int32_t, std::int64_t> of_own;
+  for (const WhatifRow& row : rows) {
+    if (row.own && !row.cut_short) {
+      of_own.emplace(row.device, row.reserved_peak);
+    }
+  }
+  for (WhatifRow& row : rows) {
+    const auto own = of_own.find(row.device);
+    if (own != of_own.end() && !row.own && !row.cut_short) {
+      row.saves = SaturatingSubtract(own->second, row.reserved_peak);
+    }
+  }
+}
 
 class Maker {
  public:
@@ -98,6 +115,7 @@ class Maker {
       MEMTOOL_TRY(Prepare(index_.history().traces[row]));
     }
     WhatifAnswer answer;
+    answer.platform = index_.recording().metadata.origin.platform;
     answer.limit_given = query_.limit.has_value();
     answer.changed = query_.changes_program() || !query_.changes.empty();
     std::vector<ScenarioRun> pending = AllRuns();
@@ -109,6 +127,7 @@ class Maker {
       answer.rows.push_back(GetRow(one));
     }
     MEMTOOL_TRY(AddChanges(answer));
+    PutSaves(answer.rows);
     std::stable_sort(
         answer.rows.begin(), answer.rows.end(),
         [](const WhatifRow& a, const WhatifRow& b) { return GetRank(a) < GetRank(b); });
@@ -195,13 +214,14 @@ class Maker {
 
   void ChooseSettings(TracedDevice& device) const {
     device.settings.push_back(device.facts.own);
-    const auto add = [&device](const AllocatorSettings& settings) {
+    const auto add = [&device](AllocatorSettings settings) {
+      settings.padding = device.facts.own.padding;
       const std::string text = whatif::ConfText(settings);
       const bool known = std::any_of(
           device.settings.begin(), device.settings.end(),
           [&text](const AllocatorSettings& one) { return whatif::ConfText(one) == text; });
       if (!known && !settings.other_allocator) {
-        device.settings.push_back(settings);
+        device.settings.push_back(std::move(settings));
       }
     };
     for (const AllocatorSettings& settings : query_.settings) {
@@ -222,21 +242,21 @@ class Maker {
     std::vector<ScenarioRun> pending;
     for (const TracedDevice& device : devices_) {
       for (std::size_t i = 0; i < device.settings.size(); ++i) {
-        ScenarioRun one{.device = &device, .settings = &device.settings[i], .own = i == 0};
+        ScenarioRun one{.device = &device, .own = i == 0};
         one.recorded =
             one.own && device.whole && device.facts.limit.from == whatif::Limit::From::kHighest;
         whatif::ScenarioQuery query = device.scenario;
         query.unlimited = !one.recorded;
-        one.runs = whatif::MakeRuns(device.requests, query);
-        one.results.resize(one.runs.size());
+        one.setting = {.requests = &device.requests,
+                       .settings = &device.settings[i],
+                       .runs = whatif::MakeRuns(device.requests, query)};
         pending.push_back(std::move(one));
       }
     }
     return pending;
   }
 
-  // The comparisons, then every run of every setting, the long searches first; those under a limit
-  // only where one without it came so far.
+  // The comparisons and the long searches first.
   void RunAll(std::vector<ScenarioRun>& pending) {
     std::vector<std::function<void()>> jobs;
     for (TracedDevice& device : devices_) {
@@ -244,46 +264,21 @@ class Maker {
         jobs.emplace_back([this, &device] { Compare(device); });
       }
     }
+    std::vector<SettingRuns*> settings;
     for (ScenarioRun& one : pending) {
+      settings.push_back(&one.setting);
       if (query_.fit) {
         jobs.emplace_back([&one] {
-          whatif::Fit(one.device->requests, *one.settings, one.device->scenario, one.fit);
+          whatif::Fit(one.device->requests, *one.setting.settings, one.device->scenario, one.fit);
         });
       }
     }
-    AddRuns(pending, false, jobs);
-    DoJobs(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
-    jobs.clear();
-    AddRuns(pending, true, jobs);
-    DoJobs(query_.each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
-  }
-
-  static void AddRuns(std::vector<ScenarioRun>& pending, bool limited,
-                      std::vector<std::function<void()>>& jobs) {
-    for (ScenarioRun& one : pending) {
-      for (std::size_t i = 0; i < one.runs.size(); ++i) {
-        if ((one.runs[i].limit != whatif::kNoLimit) != limited) {
-          continue;
-        }
-        std::size_t same = 0;
-        while (same < i && !whatif::NeverLimited(one.runs[i], *one.settings, one.runs[same],
-                                                 one.results[same])) {
-          ++same;
-        }
-        if (same < i) {
-          one.results[i] = one.results[same];
-          continue;
-        }
-        jobs.emplace_back([&one, i] {
-          one.results[i] = whatif::RunOnce(one.device->requests, *one.settings, one.runs[i]);
-        });
-      }
-    }
+    DoRuns(settings, std::move(jobs), query_.each);
   }
 
   [[nodiscard]] WhatifRow GetRow(const ScenarioRun& pending) const {
-    const AllocatorSettings& settings = *pending.settings;
-    whatif::Scenario scenario = whatif::Joined(pending.runs, pending.results);
+    const AllocatorSettings& settings = *pending.setting.settings;
+    whatif::Scenario scenario = whatif::Joined(pending.setting.runs, pending.setting.results);
     scenario.fits = pending.fit.fits;
     scenario.fit_retries = pending.fit.fit_retries;
     WhatifRow row = ToRow(*pending.device, scenario);
@@ -343,7 +338,12 @@ class Maker {
       DoJobs(query_.each, changes.size(), [&](std::size_t i) {
         tried[i] = Try(editor, device.requests, device.facts.own, changes[i], device.scenario);
       });
-      for (Result<TriedChange>& one : tried) {
+      for (std::size_t i = 0; i < tried.size(); ++i) {
+        Result<TriedChange>& one = tried[i];
+        const bool together = changes.size() > 1 && i + 1 == changes.size();
+        if (!one && together) {
+          continue;  // such as two checkpoints: each has its row
+        }
         MEMTOOL_TRY(one);
         WhatifRow row = ToRow(device, one->scenario);
         row.setting = advise::ToText(one->edits);
@@ -454,8 +454,11 @@ std::vector<NamedValue> MakeFigures(const WhatifAnswer& answer) {
   } else if (one && answer.devices.front().fidelity.obstacle == whatif::Obstacle::kNone) {
     limit = LimitValue(answer.devices.front().limit);
   }
-  return {
-      {"fidelity", std::move(fidelity)}, {"limit", std::move(limit)}, {"changed", answer.changed}};
+  const auto rules = VendorOf(answer.platform).other_rules;
+  return {{"fidelity", std::move(fidelity)},
+          {"limit", std::move(limit)},
+          {"changed", answer.changed},
+          {"other_rules", Value::List(rules.begin(), rules.end())}};
 }
 
 AnswerView MakeView(const WhatifAnswer& answer) {

@@ -53,7 +53,7 @@ std::vector<Allocation> RandomAllocations(std::mt19937& random, std::uint64_t ba
   return all;
 }
 
-HistoryIndex MakeLog(const std::vector<Allocation>& all) {
+HistoryIndex MakeLog(const std::vector<Allocation>& all, Clock clock = Clock::kUnix) {
   struct Row {
     std::int64_t time;
     std::size_t allocation;
@@ -68,7 +68,7 @@ HistoryIndex MakeLog(const std::vector<Allocation>& all) {
   }
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.time < b.time; });
   History history;
-  history.clock = Clock::kUnix;
+  history.clock = clock;
   history.domains = {
       {.name = "device", .device = 0, .level = DomainLevel::kDriver},
       {.name = "vmm", .device = 0, .kind = DomainKind::kVmm, .level = DomainLevel::kDriver}};
@@ -205,6 +205,21 @@ TEST(JoinDriver, ASnapshotWithoutTimes) {
   EXPECT_EQ(join->moment.kind, MomentSpec::Kind::kEnd);
   EXPECT_EQ(join->found, 300);
   EXPECT_EQ(LiveBytes(HistoryIndex(join->rest), {}), 0);
+}
+
+// Of a log whose clock began with the machine: what was there at its end, or all at once at its
+// peak.
+TEST(JoinDriver, ALogWithAClockOfItsOwn) {
+  for (const std::int64_t end : {std::int64_t{kNoTime}, kStart + 5}) {
+    const HistoryIndex log =
+        MakeLog({{.address = 0x1000, .size = 300, .begin = kStart, .end = end}}, Clock::kRelative);
+    FrameworkSegments framework;
+    ASSERT_TRUE(framework.Add("s", MakeSnapshot({SegmentAt(0x1000, 300)}, kStart + 1), {}, ""));
+    const auto join = JoinWith(framework, log);
+    ASSERT_TRUE(join);
+    EXPECT_EQ(join->moment.kind, end == kNoTime ? MomentSpec::Kind::kEnd : MomentSpec::Kind::kPeak);
+    EXPECT_EQ(LiveBytes(HistoryIndex(join->rest), join->moment), 0);
+  }
 }
 
 TEST(JoinDriver, HostileAddresses) {

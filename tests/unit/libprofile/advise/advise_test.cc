@@ -187,7 +187,7 @@ TEST(Advise, ChangesAreParsed) {
   for (const char* wrong :
        {"", "nonsense", "accumulate=", "accumulate=1", "batch/0", "zero1=99999999999",
         "checkpoint:", "checkpoint:f,group=0", "checkpoint:f,often", "optimizer=lion",
-        "chunk-loss=-3", "accumulate=2 + ", "nothing:True"}) {
+        "chunk-loss=-3", "accumulate=2 + ", "nothing:True", "backend:cudaMallocAsync"}) {
     const auto parsed = ParseEdits(wrong);
     ASSERT_FALSE(parsed) << wrong;
     EXPECT_EQ(parsed.error().code, ErrorCode::kUsage) << wrong;

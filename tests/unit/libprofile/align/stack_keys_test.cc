@@ -61,7 +61,7 @@ TEST(StackKeys, LevelsForVersionsApart) {
   EXPECT_EQ(of(KeyLevel::kInnermost)[0], of(KeyLevel::kInnermost)[2]);
   EXPECT_EQ(of(KeyLevel::kOperation)[0], of(KeyLevel::kOperation)[1]);
   EXPECT_NE(of(KeyLevel::kOperation)[1], of(KeyLevel::kOperation)[2]);
-  EXPECT_NE(of(KeyLevel::kLines)[1], of(KeyLevel::kLines)[2]);
+  EXPECT_NE(of(KeyLevel::kFramesAndLines)[1], of(KeyLevel::kFramesAndLines)[2]);
 }
 
 TEST(StackKeys, FilesAsRunsShareThem) {

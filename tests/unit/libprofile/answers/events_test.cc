@@ -93,6 +93,26 @@ TEST_F(Events, AreHeldUpToALimitAndCounted) {
   EXPECT_EQ(MakeView(answer).skipped_rows, 1U);
 }
 
+TEST_F(Events, TheLargestAllocationsThatLiveInARange) {
+  const auto sizes = [this](std::size_t largest, std::string_view from, std::string_view to) {
+    std::vector<std::int64_t> found;
+    MomentRange range;
+    range.from = *ParseMoment(from);
+    range.to = *ParseMoment(to);
+    for (const EventRow& row : Ask({.range = range, .largest = largest}).rows) {
+      found.push_back(row.size);
+    }
+    return found;
+  };
+  EXPECT_EQ(sizes(5, "start", "end"), (std::vector<std::int64_t>{100, 7}));
+  EXPECT_EQ(sizes(1, "start", "end"), (std::vector<std::int64_t>{100}));
+  EXPECT_EQ(sizes(5, "event:1", "event:1"), (std::vector<std::int64_t>{100}));  // from before it
+  EXPECT_EQ(sizes(5, "event:3", "event:3"), (std::vector<std::int64_t>{7}));    // freed by then
+  const EventsAnswer one = Ask({.range = {}, .largest = 1});
+  EXPECT_EQ(one.count, 2U);
+  EXPECT_EQ(MakeView(one).skipped_rows, 1U);
+}
+
 TEST_F(Events, AreTheSameHeldAndStreamed) {
   const EventsAnswer held = Ask({.name = "a", .range = {}, .stacks = true, .limit = 100});
   const EventsAnswer streamed = Ask({.name = "a", .range = {}, .stacks = true});

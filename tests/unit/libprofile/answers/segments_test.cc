@@ -129,6 +129,31 @@ TEST(SegmentsAnswer, FillOfEqualParts) {
   EXPECT_TRUE(Answer().rows[0].fill.empty());
 }
 
+TEST(SegmentsAnswer, BlocksFillTheirSegments) {
+  auto selection = Select(ThreeSegments(), {.name = "snapshot.pickle"});
+  const auto answer = Segments(*selection, {.blocks = true});
+  ASSERT_TRUE(answer);
+  for (const SegmentRow& row : answer->rows) {
+    std::int64_t at = 0;
+    std::int64_t free = 0;
+    for (const SegmentBlock& block : row.block_list) {
+      EXPECT_EQ(block.offset, at);
+      EXPECT_EQ(block.holder.has_value(), block.state != BlockState::kInactive);
+      free += block.holder ? 0 : block.size;
+      at += block.size;
+    }
+    EXPECT_EQ(at, row.segment.size);
+    EXPECT_EQ(free, row.free());
+  }
+  const auto& blocks = answer->rows[0].block_list;
+  ASSERT_EQ(blocks.size(), 5U);
+  EXPECT_EQ(answer->holders[*blocks[0].holder].name, "f0");
+  EXPECT_EQ(blocks[2].holder, blocks[3].holder);
+  EXPECT_EQ(blocks[3].state, BlockState::kPendingFree);
+  EXPECT_EQ(blocks[3].requested, 2 * kSegmentMiB);
+  EXPECT_FALSE(blocks[0].event);  // from before the history
+}
+
 TEST(SegmentsAnswer, AsJson) {
   std::string text;
   WriteJson(MakeView(Answer()), 0, [&text](std::string_view bytes) { text += bytes; });

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -151,6 +152,36 @@ TEST(TimelineAnswer, RefusesADeviceThatIsNotThere) {
   const auto answer = BuildTimeline(index, Filter{}, {.range = {}, .device = "7"});
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kUsage);
+}
+
+// Of parts of equal numbers of events, the highest and the lowest that a state in them has; a part
+// begins with the state before its first event.
+TEST(TimelineAnswer, APartHasItsLowest) {
+  std::vector<Event> events;
+  std::vector<std::int64_t> live{0};
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    const bool frees = i % 3 == 2;
+    const auto size = static_cast<std::int64_t>((i * 37) % 11 + 1);
+    events.push_back({.key = frees ? events.back().key : 0x1000 + i,
+                      .size = frees ? events.back().size : size,
+                      .time = static_cast<std::int64_t>(i),
+                      .stack = {},
+                      .action = frees ? Action::kFreeCompleted : Action::kAlloc});
+    live.push_back(live.back() + (frees ? -events.back().size : size));
+  }
+  const HistoryIndex index(test::MakeRecording(test::BuildHistory(events), {}, {}));
+  const TimelineAnswer answer = AskTimeline(index, {.range = {}, .points = 6});
+  std::size_t parts = 0;
+  for (std::size_t row = 0; row < answer.row_count(); ++row) {
+    const TimelineRow point = answer.Row(row);
+    const std::int64_t part = std::max<std::int64_t>(point.event, 0) / 10;
+    const auto begin = live.begin() + part * 10;
+    if (point.allocated == *std::max_element(begin + 1, begin + 11) && point.event >= 0) {
+      EXPECT_EQ(point.lowest, *std::min_element(begin, begin + 11)) << point.event;
+      ++parts;
+    }
+  }
+  EXPECT_EQ(parts, 6U);
 }
 
 }  // namespace

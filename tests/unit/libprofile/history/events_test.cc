@@ -25,7 +25,8 @@ std::vector<ListedEvent> List(const Recording& recording, std::vector<EventRange
                               const EventFilter& filter = {}) {
   const Filter all;
   const View view(recording, all);
-  EventCursor cursor(view, std::move(ranges), filter);
+  const HistoryIndex index(std::shared_ptr<const Recording>(&recording, [](const Recording*) {}));
+  EventCursor cursor(index, view, std::move(ranges), filter);
   std::vector<ListedEvent> listed;
   for (ListedEvent event; cursor.Next(event);) {
     listed.push_back(event);

@@ -224,7 +224,8 @@ TEST_P(ReplaySum, TimelineIsWhatIsLiveAtEveryPoint) {
   const std::vector<std::uint32_t> chosen{2, 4, 0};
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
   const Timeline timeline =
-      TimelineMaker(recording, trace, replay, groups).Make({.last = last}, chosen, true);
+      TimelineMaker(recording, trace, replay, groups, replay.Summarize().reserved_base_bytes)
+          .Make({.last = last}, chosen, true);
   const auto series = BytesOverTime(recording);
   std::size_t changes = 1;
   for (std::size_t i = 1; i < series.size(); ++i) {
@@ -274,7 +275,7 @@ TEST_P(ReplaySum, StandingBytesAreInEverySum) {
   }
   const AllocationGroups groups = GroupByStackId(recording);
   const Timeline timeline =
-      TimelineMaker(recording, trace, replay, groups)
+      TimelineMaker(recording, trace, replay, groups, replay.Summarize().reserved_base_bytes)
           .Make({.last = static_cast<std::int64_t>(trace.event_count) - 1}, {}, true);
   for (std::size_t i = 0; i < timeline.points.size(); ++i) {
     const TimelinePoint& point = timeline.points[i];
@@ -293,7 +294,8 @@ TEST_P(ReplaySum, PartsOfATimelineKeepTheirHighest) {
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const AllocationGroups groups = GroupByStackId(recording);
-  const TimelineMaker maker(recording, trace, replay, groups);
+  const TimelineMaker maker(recording, trace, replay, groups,
+                            replay.Summarize().reserved_base_bytes);
   const auto last = static_cast<std::int64_t>(trace.event_count) - 1;
   const auto series = BytesOverTime(recording);
   for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{100}}) {
@@ -322,7 +324,8 @@ TEST_P(ReplaySum, GroupsAreRankedByTheirOwnHighest) {
   const Trace& trace = recording.history->traces[0];
   const Replay replay(recording, trace);
   const AllocationGroups groups = GroupByStackId(recording);
-  const TimelineMaker maker(recording, trace, replay, groups);
+  const TimelineMaker maker(recording, trace, replay, groups,
+                            replay.Summarize().reserved_base_bytes);
   for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{150}}) {
     const TimelineRange range{.first = first,
                               .last = static_cast<std::int64_t>(trace.event_count) - 1};

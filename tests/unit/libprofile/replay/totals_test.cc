@@ -77,7 +77,8 @@ TEST(WithoutAddress, BlocksSumToWhatIsLiveAtEveryEvent) {
     const Trace& trace = index.history().traces[0];
     const Replay& replay = index.replay(trace);
     const AllocationGroups groups;
-    const Timeline timeline = TimelineMaker(index.recording(), trace, replay, groups)
+    const Timeline timeline = TimelineMaker(index.recording(), trace, replay, groups,
+                                            index.summary(trace).reserved_base_bytes)
                                   .Make({.first = -1, .last = 29, .points = 0}, {}, false);
     std::int64_t most = 0;
     for (const TimelinePoint& point : timeline.points) {

@@ -26,7 +26,7 @@ struct DriverJoin {
   // To compare with `found`: the whole size of the allocations that hold a segment.
   std::int64_t holding = 0;
   // The moment of the log that matches the snapshot: the snapshot's time, or the log's own end when
-  // the snapshot reports no times.
+  // the snapshot reports no times; of a log without them its end or its peak.
   MomentSpec moment;
 };
 

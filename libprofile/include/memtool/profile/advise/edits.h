@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "memtool/profile/advise/calls.h"
+#include "memtool/profile/advise/operators.h"
 #include "memtool/profile/advise/program.h"
+#include "memtool/profile/advise/step_edits.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/whatif/allocator_settings.h"
 
@@ -26,16 +28,17 @@ struct Edit {
     kShard,
     kBatch,
     kAccumulate,
+    kAutocast,
     kChunkLoss,
     kCheckpoint,
     kSettings
   };
   Kind kind = Kind::kCheckpoint;
-  std::string text;         // as written
-  std::string where;        // kCheckpoint: function, or "file.py:line"; kDrop: regular expression;
-                            // kOptimizer: "sgd", "8bit", "cpu"
-  std::uint32_t count = 1;  // kShard, kBatch, kAccumulate, kChunkLoss
-  std::uint32_t group = 1;  // of kCheckpoint, as the next two
+  std::string text;   // as written
+  std::string where;  // kCheckpoint: function, or "file.py:line"; kDrop: regular expression
+  OptimizerChange optimizer = OptimizerChange::kSgd;  // of kOptimizer
+  std::uint32_t count = 1;                            // kShard, kBatch, kAccumulate, kChunkLoss
+  std::uint32_t group = 1;                            // of kCheckpoint, as the next two
   std::uint32_t every = 1;
   bool reentrant = false;
   whatif::AllocatorSettings settings;  // kSettings
@@ -55,8 +58,9 @@ struct Changed {
   std::size_t calls = 0;            // of the recording, that are checkpointed
   std::int64_t computed_again = 0;  // bytes of forward, of these:
   std::int64_t forward = 0;
-  std::optional<Site> site;  // of the checkpoint
-  std::int64_t moved = 0;    // bytes of optimizer state that go elsewhere
+  std::optional<Site> site;               // of the checkpoint
+  std::int64_t state_gone = 0;            // bytes of optimizer state that are elsewhere
+  std::uint32_t state_per_parameter = 0;  // 0: not known
 };
 
 // One trace of a recording, to be changed again and again.
@@ -67,6 +71,7 @@ class Editor {
 
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Sites& sites() const { return sites_; }
+  [[nodiscard]] const Operators& operators() const { return operators_; }
   // Where checkpoints could be, those that keep most first: sites whose calls repeat, each once.
   struct Candidate {
     std::uint32_t site = 0;
@@ -89,6 +94,7 @@ class Editor {
   const HistoryIndex& index_;
   Program program_;
   Sites sites_;
+  Operators operators_;
 };
 
 }  // namespace memtool::advise

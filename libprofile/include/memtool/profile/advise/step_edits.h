@@ -10,6 +10,10 @@
 
 namespace memtool::advise {
 
+// Smaller ones do not depend on the batch, nor on the precision: scales, losses, masks of one
+// value.
+inline constexpr std::int64_t kSmallBlock = std::int64_t{16} << 10U;
+
 // A forward and its backward, and the optimizer's step behind it, if there is one.
 struct Pass {
   Time begin = 0;          // the first allocation that is kept for the backward

@@ -24,7 +24,7 @@ enum class KeyLevel : std::uint8_t {
   kFrames,     // the run of its frames
   kInnermost,  // the innermost frame of the program's own code, for versions of a framework apart
   kOperation,  // the innermost native operation, whoever calls it
-  kLines,      // the run of its frames with their lines: within one recording only
+  kFramesAndLines,  // the run of its frames with their lines: within one recording only
 };
 
 // A stack's key is the run of its Python frames (function and file, no lines); where it has none,

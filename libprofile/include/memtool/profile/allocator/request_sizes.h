@@ -4,9 +4,8 @@
 // requests that the program really makes do not fit in it.
 #pragma once
 
-#include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "memtool/profile/allocator/allocator_state.h"
@@ -32,12 +31,11 @@ class RequestSizes {
   [[nodiscard]] std::int64_t Of(const Segment& segment) const;
 
  private:
-  struct Pool {
-    std::uint16_t stream = 0;
-    bool small = false;
-    auto operator<=>(const Pool&) const = default;  // NOLINT(modernize-use-nullptr): false alarm
-  };
-  std::map<Pool, std::int64_t> largest_;
+  static std::size_t PoolOf(std::uint16_t stream, bool small) {
+    return std::size_t{stream} * 2 + (small ? 1 : 0);
+  }
+
+  std::vector<std::int64_t> largest_;  // per pool
 };
 
 struct SegmentUse {

@@ -30,6 +30,8 @@ struct AccountRow {
   // Fraction of the first known line that contains all later ones; none above that line and for
   // unknown values.
   std::optional<double> share{};
+  // What none of its known parts explains; none of what has no parts, or less than they add up to.
+  std::optional<std::int64_t> rest{};
   bool beyond = false;                 // larger than that line, which contradicts it: without share
   std::string bucket{};                // its name
   std::vector<BucketEntry> entries{};  // of a bucket: the largest
@@ -67,6 +69,7 @@ inline constexpr auto kAccountFields = Fields<AccountRow>({
      "its size", kPlain, "integer|null"},
     {"share", "SHARE", Unit::kRatio, kInWords, "SIZE as a share of the step that it is a part of",
      Drop(2)},
+    {"rest", "", Unit::kBytes, &AccountRow::rest, "what none of its known parts explains"},
     {"precision", "", Unit::kBytes, [](const AccountRow& row) { return Value(row.step.precision); },
      "by how much SIZE may be off", kPlain, "natural"},
     {"kind", "", Unit::kText, [](const AccountRow& row) { return Value(KindKey(row.step.kind)); },

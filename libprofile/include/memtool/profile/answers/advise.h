@@ -18,8 +18,9 @@
 
 namespace memtool {
 
-// "checkpoint": the kinds of changes that have costs.
-bool IsAdviseKind(std::string_view name);
+// How much each kind of change that is tried is disliked unless told otherwise: {"checkpoint", 4};
+// the least first.
+std::vector<std::pair<std::string_view, double>> AdviseCosts();
 
 struct AdviseQuery {
   std::optional<std::int64_t> limit{};  // bytes that the process may get; none: what the file shows
@@ -65,6 +66,7 @@ std::string_view ToName(Evidence evidence);
 struct AdviseRow {
   std::int32_t device = -1;
   std::string change;
+  std::string_view kind;    // as in AdviseCosts()
   std::uint64_t calls = 0;  // of a checkpoint: how many it covers
   std::int64_t live_peak = 0;
   std::int64_t reserved_low = 0;
@@ -77,8 +79,10 @@ struct AdviseRow {
   std::string file;            // of the call
   std::int64_t line = 0;
   // What it costs, where that can be said.
-  std::optional<double> computed_again{};     // share of the forward's bytes
-  std::optional<std::int64_t> moved_bytes{};  // per step, over PCIe or to other ranks
+  std::optional<double> computed_again{};        // share of the forward's bytes
+  std::optional<std::int64_t> passes{};          // forward and backward, per step
+  std::optional<std::int64_t> over_pcie{};       // bytes per step, each way
+  std::optional<std::int64_t> on_other_ranks{};  // bytes of state; these send parameters each step
   bool changes_numerics = false;
   double cost = 0;  // the order among those that fit
 };
@@ -102,6 +106,7 @@ struct AdviseDevice {
   std::optional<std::int64_t> limit{};
   bool fits_now = false;
   bool next_step_tried = false;  // changes were tried on the step after the recorded one
+  bool names_operators = true;   // its stacks do: else autocast is not tried
   std::vector<AdviseSet> sets;   // that fit, the cheapest first
 };
 
@@ -116,22 +121,22 @@ struct AdviseAnswer {
 inline constexpr auto kAdviseFields = Fields<AdviseRow>({
     {"device", "DEV", Unit::kOrdinal, &AdviseRow::device, "the device"},
     {"change", "CHANGE", Unit::kText, &AdviseRow::change,
-     "the change, as memtool whatif --change takes it"},
+     "the change, as memtool whatif --change takes it", kFixed},
     {"calls", "CALLS", Unit::kCount, &AdviseRow::calls, "how many calls a checkpoint covers",
-     Drop(4), "natural"},
+     kPlain, "natural"},
     {"live_peak", "LIVE", Unit::kBytes, &AdviseRow::live_peak, "the most that is in blocks",
-     Drop(3), "natural"},
+     Drop(4), "natural"},
     {"reserved_low", "LOW", Unit::kBytes, &AdviseRow::reserved_low,
-     "the most that the allocator holds, at least", Drop(2), "natural"},
+     "the most that the allocator holds, at least", kPlain, "natural"},
     {"reserved_high", "RESERVED", Unit::kBytes, &AdviseRow::reserved_high,
      "the most that the allocator holds", kPlain, "natural"},
-    {"saves", "SAVES", Unit::kBytes, &AdviseRow::saves, "how much less that is than now", kPlain,
+    {"saves", "SAVES", Unit::kBytes, &AdviseRow::saves, "how much less that is than now", Drop(2),
      "integer"},
     {"error", "±", Unit::kRatio, &AdviseRow::error,
      "how far such figures were from recordings of changed programs"},
     {"evidence", "EVIDENCE", Unit::kText,
      [](const AdviseRow& row) { return Value(ToName(row.evidence)); },
-     "exact, measured against such programs, or arithmetic only", Drop(1) | kFixed,
+     "exact, measured against such programs, or arithmetic only", Drop(3) | kFixed,
      R"("exact"|"measured"|"arithmetic")"},
     {"fits", "FITS", Unit::kText, [](const AdviseRow& row) { return Value(row.fits); },
      "whether it fits, with room beyond its error", kFixed, "boolean|null"},
@@ -140,17 +145,18 @@ inline constexpr auto kAdviseFields = Fields<AdviseRow>({
     {"line", "", Unit::kOrdinal, &AdviseRow::line, "the line of the call"},
     {"cost", "COSTS", Unit::kNested,
      [](const AdviseRow& row) {
-       return Value(Value::Object{
-           {"computed_again", row.computed_again ? Value(*row.computed_again) : Value()},
-           {"moved_bytes", row.moved_bytes ? Value(*row.moved_bytes) : Value()},
-           {"changes_numerics", row.changes_numerics},
-           {"rank", row.cost}});
+       return Value(Value::Object{{"computed_again", row.computed_again},
+                                  {"passes", row.passes},
+                                  {"over_pcie", row.over_pcie},
+                                  {"on_other_ranks", row.on_other_ranks},
+                                  {"changes_numerics", row.changes_numerics},
+                                  {"rank", row.cost}});
      },
-     "what it costs: the share of the forward that is computed again, bytes that move in each "
-     "step, other numerics, and its rank among costs",
-     kWrap,
-     "{computed_again: number|null, moved_bytes: integer|null, changes_numerics: boolean, rank: "
-     "number}"},
+     "what it costs: the share of the forward that is computed again, passes per step, bytes over "
+     "PCIe each way and step, state on other ranks, other numerics, and its rank among costs",
+     Drop(1) | kWrap,
+     "{computed_again: number|null, passes: integer|null, over_pcie: integer|null, on_other_ranks: "
+     "integer|null, changes_numerics: boolean, rank: number}"},
 });
 
 // Errors: as Whatif().

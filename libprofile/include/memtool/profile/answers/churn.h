@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/answers/stack_names.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/history/churn.h"
@@ -32,11 +34,14 @@ struct ChurnRow {
   SharedText file;        // empty where it has no place
   std::int64_t line = 0;  // 0 likewise
   Churn churn;
+  const StackName* who = nullptr;  // of rows that are stacks: one of those with these names
 };
 
+// Rows refer to what the answer owns, and the answer to the view that it was made from.
 struct ChurnAnswer {
   AnswerHead head{.question = "events"};
-  std::vector<ChurnRow> rows;  // those that allocate most bytes first
+  std::shared_ptr<StackNames> stacks{};  // of rows that are stacks; else null
+  std::vector<ChurnRow> rows;            // those that allocate most bytes first
   Churn total;
   ShortLived limit;
   // From the first event to the last, by the clock; nothing without times.
@@ -81,6 +86,10 @@ inline constexpr auto kChurnFields = Fields<ChurnRow>({
     {"file", "", Unit::kText, &ChurnRow::file, "the file that the name is in"},
     {"line", "", Unit::kOrdinal, [](const ChurnRow& row) { return LineValue(row.line); },
      "the line in that file"},
+    {"frames", "", Unit::kNested,
+     [](const ChurnRow& row) { return row.who == nullptr ? Value() : row.who->Frames(); },
+     "with --by stack: its frames with their places, innermost first; not in CSV", kNests,
+     "{name: string, file: string, line: integer|null}[]?"},
 });
 
 // The view is of the index's recording. Errors: those of EventsBetween and GroupAllocations.

@@ -15,11 +15,19 @@
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/history/events.h"
+#include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/replay/moment.h"
 #include "memtool/profile/select/view.h"
+#include "memtool/profile/steps/step_places.h"
 
 namespace memtool {
+
+// With what allocations are told besides, where it is asked for.
+struct EventDetails {
+  std::shared_ptr<const StepPlaces> places{};  // null: they are told without
+  const Keywords* keywords = nullptr;          // null: no dictionary fits
+};
 
 struct EventsQuery {
   std::string name;  // of the input, for the head: a path
@@ -27,6 +35,10 @@ struct EventsQuery {
   std::string device;  // empty = all
   EventFilter filter;
   bool stacks = false;  // rows are written with whole stacks
+  EventDetails details{};
+  // Instead of all: this many allocations, the largest of those that are live at some time in the
+  // range, also from before it; the largest first. 0 = all events.
+  std::size_t largest = 0;
   // How many rows to hold; the rest is only counted. 0 = rows are made one by one as they are asked
   // for, and none is held.
   std::size_t limit = 0;
@@ -52,7 +64,15 @@ struct EventRow {
   // Who did it; for a free without frames, who allocated. Owned by the answer.
   const StackName* who = nullptr;
   std::string labels;  // "key=value key=value", those that the view shows
+  // Of allocations, where EventDetails are given.
+  std::optional<StepPlace> place{};
+  std::string_view bucket{};   // on the first axis of the dictionary
+  std::string_view word{};     // that decides; empty in Others
+  std::string_view matched{};  // the text that has it
 };
+
+// "layer 3 of 12"; empty for what repeats no layer and no parameter.
+std::string RepetitionText(const std::optional<StepPlace>& place);
 
 inline constexpr auto kEventFields = Fields<EventRow>({
     {"event", "EVENT", Unit::kOrdinal, &EventRow::number, "the number of the event in its list",
@@ -110,21 +130,53 @@ inline constexpr auto kEventFields = Fields<EventRow>({
      "the call into a framework under which frames are hidden", kPlain, "string|null"},
     {"labels", "", Unit::kText, &EventRow::labels,
      "what the file says about the event, as \"key=value key=value\""},
+    {"step", "STEP", Unit::kOrdinal,
+     [](const EventRow& row) {
+       return row.place && row.place->step ? Value(*row.place->step) : Value();
+     },
+     "the step that allocates it; with --details", Drop(2), "integer|null?"},
+    {"phase", "PHASE", Unit::kText,
+     [](const EventRow& row) { return row.place ? Value(ToName(row.place->phase)) : Value(); },
+     "what the step does then", Drop(2), R"("forward"|"backward"|"optimizer"|"other"|null?)"},
+    {"layer", "LAYER", Unit::kText,
+     [](const EventRow& row) {
+       const std::string text = RepetitionText(row.place);
+       return text.empty() ? Value() : Value(text);
+     },
+     "which layer or parameter, in the order of the work", Drop(2), "string|null?"},
+    {"bucket", "BUCKET", Unit::kText,
+     [](const EventRow& row) { return row.bucket.empty() ? Value() : Value(row.bucket); },
+     "the category of the allocation", Drop(2), "string|null?"},
+    {"word", "", Unit::kText,
+     [](const EventRow& row) { return row.word.empty() ? Value() : Value(row.word); },
+     "the word of the dictionary that decides so", kPlain, "string|null?"},
+    {"matched", "", Unit::kText,
+     [](const EventRow& row) { return row.matched.empty() ? Value() : Value(row.matched); },
+     "the text that it is found in", kPlain, "string|null?"},
     {"stack", "", Unit::kText, [](const EventRow& row) { return Value(row.who->Stack()); },
      "all frames, \"root;caller;leaf\"", kPlain, "string?"},
+    {"frames", "", Unit::kNested, [](const EventRow& row) { return row.who->Frames(); },
+     "the same with their places, innermost first; not in CSV", kNests,
+     "{name: string, file: string, line: integer|null}[]?"},
 });
 
 // Makes the rows of chosen events.
 class EventSource {
  public:
-  // The view is kept by reference. `ranges` in the order of their traces.
-  EventSource(const View& view, std::vector<EventRange> ranges, const EventFilter& filter)
-      : view_(view), ranges_(std::move(ranges)), filter_(filter), names_(view) {}
+  // Index and view are kept by reference. `ranges` in the order of their traces.
+  EventSource(const HistoryIndex& index, const View& view, std::vector<EventRange> ranges,
+              const EventsQuery& query)
+      : index_(index),
+        view_(view),
+        ranges_(std::move(ranges)),
+        filter_(query.filter),
+        details_(query.details),
+        names_(view) {}
 
   // Begins a pass over all of them, in the order of the file. The source must outlive it.
   [[nodiscard]] RowStream<EventRow> Rows();
   // The same without rows.
-  [[nodiscard]] EventCursor Events() const { return {view_, ranges_, filter_}; }
+  [[nodiscard]] EventCursor Events() const { return {index_, view_, ranges_, filter_}; }
   void Make(const ListedEvent& listed, EventRow& row);
 
   [[nodiscard]] const View& view() const { return view_; }
@@ -132,10 +184,14 @@ class EventSource {
 
  private:
   void PutLife(const ListedEvent& listed, EventRow& row) const;
+  void PutDetails(const ListedEvent& listed, EventRow& row);
 
+  const HistoryIndex& index_;
   const View& view_;
   std::vector<EventRange> ranges_;
   EventFilter filter_;
+  EventDetails details_;
+  std::optional<KeywordMatches> matches_;  // once one is asked for
   StackNames names_;
 };
 
@@ -168,11 +224,14 @@ struct BlockStory {
   std::uint64_t gone = 0;  // how many at its address were freed by the end of the file
 };
 
-// Rows refer to what the answer owns, and the answer to the view that it was made from.
+// Rows refer to what the answer owns, and the answer to the index and the view that it was made
+// from.
 struct EventsAnswer {
   AnswerHead head{.question = "events"};
   std::shared_ptr<EventSource> source;
   bool stacks = false;
+  bool details = false;
+  bool largest = false;                  // allocations alone, the largest first
   bool streamed = false;                 // rows are not held: `source` makes them
   std::vector<EventRow> rows;            // the first ones
   std::optional<std::uint64_t> count{};  // of all; none when nobody asked

@@ -46,6 +46,7 @@ struct Layout {
   bool wrap = false;     // wraps into further lines; only the last column
   bool signs = false;    // a difference: with + or -, and coloured by it
   bool unknown = false;  // null is the word "unknown" and not an empty cell
+  bool nests = false;    // left out of CSV, which has the same as text
   std::size_t room = 0;  // width below which other columns give way; 0 = as for a name
 };
 
@@ -59,6 +60,7 @@ constexpr Layout operator|(const Layout& a, const Layout& b) {
           .wrap = a.wrap || b.wrap,
           .signs = a.signs || b.signs,
           .unknown = a.unknown || b.unknown,
+          .nests = a.nests || b.nests,
           .room = a.room + b.room};
 }
 constexpr Layout Drop(int order) {
@@ -71,6 +73,7 @@ inline constexpr Layout kPath{.path = true};
 inline constexpr Layout kLines{.lines = true};
 inline constexpr Layout kWrap{.wrap = true};
 inline constexpr Layout kSigns{.signs = true};
+inline constexpr Layout kNests{.nests = true};
 inline constexpr Layout kOrUnknown{.unknown = true};
 inline constexpr Layout kPlaces{.room = 24};  // a name and its place, "forward linear.py:5"
 // In place of a getter: the command says what the cells are. Only tables have such a field, unless

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memtool/profile/answers/answer.h"
+#include "memtool/profile/keywords/keywords.h"
 #include "memtool/profile/rows/node_space.h"
 #include "memtool/profile/select/selection.h"
 
@@ -18,6 +19,8 @@ struct FlameQuery {
   Granularity granularity = Granularity::kFileFunction;
   double min_share = 0;   // of the width of the whole; what is narrower is one "(smaller)"
   std::size_t depth = 0;  // levels of frames below the root; 0 = all
+  // Of the categories of rows, which are told where it is there; it outlives the answer.
+  const Keywords* keywords = nullptr;
 };
 
 // A node of the tree. Amounts are in the unit of the answer; of a comparison, those of the new
@@ -38,6 +41,9 @@ struct FlameRow {
   // sides, so that what is gone has room too and no child is wider than its parent.
   std::int64_t begin = 0;
   std::int64_t width = 0;
+  // The category of the first axis that most of `bytes` are of, and how many these are.
+  std::string_view bucket{};
+  std::int64_t bucket_bytes = 0;
 
   [[nodiscard]] std::optional<std::int64_t> change() const;
 };
@@ -45,6 +51,7 @@ struct FlameRow {
 struct FlameAnswer {
   AnswerHead head{.question = "flame"};
   bool difference = false;
+  bool buckets = false;  // rows tell theirs
   // Callers before callees, those of one caller by name, then by place; "(smaller)" comes last and
   // has all that is in it as its own.
   std::vector<FlameRow> rows;
@@ -82,6 +89,11 @@ inline constexpr auto kFlameFields = Fields<FlameRow>({
        return change ? Value(*change) : Value();
      },
      "BYTES minus BASE", kPlain, "integer|null"},
+    {"bucket", "", Unit::kText,
+     [](const FlameRow& row) { return row.bucket.empty() ? Value() : Value(row.bucket); },
+     "the category that most of BYTES are of; with --buckets", kPlain, "string|null?"},
+    {"bucket_bytes", "", Unit::kAmount, [](const FlameRow& row) { return Value(row.bucket_bytes); },
+     "how many these are", kPlain, "integer?"},
 });
 
 AnswerView MakeView(const FlameAnswer& answer);

@@ -119,6 +119,7 @@ struct SteppedHistory {
   std::size_t merged = 1;          // steps per point
   bool unfinished = false;         // a last mark without an end was left out
   std::size_t few_iterations = 0;  // see GrowthSeries: how many; 0 = enough of them
+  bool of_log = false;             // its events are values that a log or a file of metrics has
 };
 
 struct LeaksAnswer {

@@ -84,7 +84,8 @@ struct OomAnswer {
   std::int64_t messages = 0;
   std::int64_t message = 0;         // the number of the one that is explained, from 1
   std::optional<OomOrder> order{};  // where its messages are of several ranks and have times
-  std::int64_t retries = 0;         // attempts that failed and were repeated; the last of them:
+  // Attempts that failed and were repeated, of recordings too; of a log the last of them:
+  std::int64_t retries = 0;
   std::optional<OomMessage> last_retry;
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
@@ -125,8 +126,11 @@ AnswerView MakeView(const OomAnswer& answer);
 // The rows with all but the first `most` holders as one row, where that saves any.
 std::vector<OomRow> FoldHolders(const OomAnswer& answer, std::size_t most);
 
-// At the selection's moment, preferably that of a failure (LastOom). Its recording has a history
-// and an allocator's state.
+// Requests that failed and were met later, as the reader of a recording counted them.
+std::int64_t RetriesIn(const Recording& recording);
+
+// At the selection's moment, preferably that of a failure (LastOom). Its recording has a history,
+// and an allocator's state or an allocation that failed.
 OomAnswer Oom(const Selection& selection, const OomQuery& query = {});
 
 // A log's messages by line: `kept` are the first of all `found`. Valid as long as the log is.

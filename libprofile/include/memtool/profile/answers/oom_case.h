@@ -80,6 +80,12 @@ struct OomConclusion {
   std::string requested_part{};
 };
 
+// The most that was live at once in a recording.
+struct OomPeak {
+  std::int64_t bytes = 0;
+  std::int64_t event = -1;
+};
+
 struct OomCase {
   bool failed = false;     // an allocation failed
   bool snapshot = false;   // the figures come from a snapshot, not from a log
@@ -92,6 +98,9 @@ struct OomCase {
   std::optional<std::int64_t> time;
   OomFacts facts;
   std::optional<OomState> state;  // of a snapshot
+  // Of a recording of requests without the allocator's state: whose they are, and their highest.
+  std::string allocator;
+  std::optional<OomPeak> peak{};
   std::optional<MemoryBreakdown> breakdown;
   OomVerdict verdict;
   OomConclusion conclusion;
@@ -110,7 +119,8 @@ struct OomCase {
 };
 
 OomCase MakeCase(const OomMessage& message);
-// At the moment of `selection`; its recording has a history and an allocator's state.
+// At the moment of `selection`; its recording has a history, with an allocator's state or with an
+// allocation that failed.
 OomCase MakeCase(const Selection& selection);
 
 // What a message is about, without the figures.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -27,6 +28,7 @@ inline constexpr double kPinnedShare = 0.25;
 struct SegmentsQuery {
   By by{};                 // who holds: frames, stacks or buckets
   std::size_t slices = 0;  // SegmentRow::fill in this many equal parts; 0 = none
+  bool blocks = false;     // SegmentRow::block_list, and SegmentsAnswer::holders
 };
 
 // Who allocated, as rows of top name them. No name: nothing is live; kNoStack: unknown.
@@ -47,6 +49,16 @@ struct SliceFill {
   double pending = 0;  // of `used`: what waits for a stream
 };
 
+// A block of a segment. Bytes.
+struct SegmentBlock {
+  std::int64_t offset = 0;     // from the beginning of the segment
+  std::int64_t size = 0;       // as the allocator rounds it
+  std::int64_t requested = 0;  // by the program; 0 where it is free
+  BlockState state = BlockState::kInactive;
+  std::optional<std::size_t> holder{};  // row of SegmentsAnswer::holders; none where it is free
+  std::optional<std::int64_t> event{};  // entry of the trace that allocated it, if that is recorded
+};
+
 // Bytes.
 struct SegmentRow {
   Segment segment;
@@ -58,6 +70,7 @@ struct SegmentRow {
   bool estimated = false;         // a size in it follows from the allocator's rules, not the file
   SegmentHolder holder{};         // of most of what is live in it; ties by name
   std::vector<SliceFill> fill{};
+  std::vector<SegmentBlock> block_list{};  // by address
 
   [[nodiscard]] std::int64_t free() const {
     return SaturatingSubtract(segment.size, segment.active);
@@ -112,7 +125,12 @@ struct SegmentsAnswer {
   std::vector<SegmentRow> rows;  // the most free first
   SegmentTotals totals;
   std::vector<PinnedBy> pinned_by;  // the most kept first; ties by holder
+  // With SegmentsQuery::blocks.
+  bool blocks = false;
+  std::vector<SegmentHolder> holders{};
 };
+
+Value BlocksValue(const SegmentRow& row);
 
 Value AddressValue(std::uint64_t address);  // "0x7f00"
 
@@ -171,6 +189,12 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
     {"estimated", "", Unit::kCount,
      [](const SegmentRow& row) { return Value(row.estimated ? 1 : 0); },
      "whether its blocks follow from rules and not from the file", kPlain, "0|1"},
+    {"block_list", "", Unit::kNested, &BlocksValue,
+     "with --blocks: its blocks from its beginning to its end, where what holds one is an entry of "
+     "holders, and event the one that allocated it; not in CSV",
+     kNests,
+     R"({offset: natural, size: natural, requested: natural, state: "live"|"pending"|"free", )"
+     "holder: integer|null, event: integer|null}[]?"},
 });
 
 // The figures besides the rows.

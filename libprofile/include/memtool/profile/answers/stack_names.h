@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/answers/value.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/rows/flat_cum.h"
 #include "memtool/profile/rows/node_space.h"
@@ -26,6 +27,8 @@ struct StackName {
   // "root;caller;leaf"; empty for a stack without frames. Made anew each time: together such texts
   // may be far longer than the input.
   [[nodiscard]] std::string Stack() const;
+  // [{name, file, line}], innermost first.
+  [[nodiscard]] Value Frames() const;
 };
 
 class StackNames {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "memtool/profile/advise/keepers.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
@@ -19,15 +20,6 @@ namespace memtool {
 struct StepsQuery {
   StepSearch search;
   std::string device;  // empty = all
-};
-
-// A function whose calls keep memory of a forward pass for its backward.
-struct ForwardKeeper {
-  std::string function;
-  std::string file;  // of the call
-  std::int64_t line = 0;
-  std::uint64_t calls = 0;
-  std::int64_t bytes = 0;  // of all calls
 };
 
 // One device of one input.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "memtool/profile/advise/keepers.h"
 #include "memtool/profile/answers/answer.h"
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/result.h"
@@ -75,6 +76,7 @@ struct TimelineOfTrace {
   StepSource steps_from = StepSource::kNone;
   std::string step_mark;
   std::vector<ProgramLoop> loops;
+  std::vector<ForwardKeeper> keepers;  // the one that keeps most
 };
 
 // A point, as rows show it. Bytes.
@@ -84,6 +86,7 @@ struct TimelineRow {
   std::int32_t device = -1;
   std::int64_t allocated = 0;  // clamped: unknown; so are `reserved` and each layer
   std::int64_t reserved = 0;
+  std::int64_t lowest = 0;
   std::span<const std::int64_t> layers;  // as TimelineAnswer::layers; they sum to `allocated`
 };
 
@@ -121,6 +124,8 @@ inline constexpr auto kTimelineFields = Fields<TimelineRow>({
     {"reserved", "RESERVED", Unit::kBytes,
      [](const TimelineRow& row) { return Unclamped(row.reserved); }, "bytes in segments",
      kOrUnknown},
+    {"lowest", "", Unit::kBytes, [](const TimelineRow& row) { return Unclamped(row.lowest); },
+     "with --points: the least bytes in blocks in the part that the row is the highest of"},
 });
 
 // Errors: kUsage for a moment, a device or a grouping that the recording does not have.

@@ -85,6 +85,8 @@ struct WhatifRow {
   bool estimate = false;  // the model is not true to the recording
   std::int64_t reserved_peak = 0;
   std::int64_t reserved_peak_low = 0;
+  // What is reserved with the file's own settings beyond it; none of these themselves.
+  std::optional<std::int64_t> saves{};
   std::int64_t reserved_peak_event = -1;
   std::int64_t live_at_peak = 0;
   std::int64_t live_peak = 0;
@@ -115,6 +117,7 @@ struct WhatifAnswer {
   std::vector<WhatifRow> rows;
   bool limit_given = false;
   bool changed = false;  // another program's requests
+  std::string platform;  // as Origin::platform
 };
 
 inline constexpr auto kWhatifFields = Fields<WhatifRow>({
@@ -127,6 +130,8 @@ inline constexpr auto kWhatifFields = Fields<WhatifRow>({
     {"reserved_peak_low", "LOW", Unit::kBytes,
      [](const WhatifRow& row) { return row.cut_short ? Value() : Value(row.reserved_peak_low); },
      "the same at least, where it is estimated", Drop(1), "natural|null"},
+    {"saves", "SAVES", Unit::kBytes, &WhatifRow::saves,
+     "RESERVED with the settings of the file minus RESERVED with these", Drop(2)},
     {"reserved_low", "", Unit::kBytes, &WhatifRow::reserved_peak_low,
      "the same at least, by the name that memtool advise has for it", kPlain, "natural"},
     {"reserved_high", "", Unit::kBytes, &WhatifRow::reserved_peak,

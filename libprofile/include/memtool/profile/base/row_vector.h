@@ -97,6 +97,19 @@ class RowVector {
     size_ = count;
   }
   void clear() { size_ = 0; }
+  // Rows from `first` up to `last` are not read again: their memory goes back, as far as it can.
+  void Forget([[maybe_unused]] std::size_t first, [[maybe_unused]] std::size_t last) {
+#ifndef __EMSCRIPTEN__
+    if (OwnPages(capacity_)) {
+      const std::size_t begin = (first * sizeof(Row) + kLargePage - 1) / kLargePage * kLargePage;
+      const std::size_t end = last * sizeof(Row) / kLargePage * kLargePage;
+      if (begin < end) {
+        ::madvise(static_cast<char*>(static_cast<void*>(rows_)) + begin, end - begin,
+                  MADV_DONTNEED);
+      }
+    }
+#endif
+  }
 
  private:
   // From here on it has pages of its own: large ones, where the system has them, of which one costs
@@ -111,13 +124,17 @@ class RowVector {
     }
     return a + b;
   }
-  static bool OwnPages(std::size_t capacity) { return capacity * sizeof(Row) >= kOwnPages; }
+  static bool OwnPages(std::size_t capacity) {
+    return capacity * sizeof(Row) >= kOwnPages;
+  }
   // Bytes of the pages that hold so many rows.
   static std::size_t PageBytes(std::size_t capacity) {
     return (capacity * sizeof(Row) + kLargePage - 1) / kLargePage * kLargePage;
   }
 
-  void Grow(std::size_t least) { SetCapacity(std::max({least, capacity_ * 2, kMin})); }
+  void Grow(std::size_t least) {
+    SetCapacity(std::max({least, capacity_ * 2, kMin}));
+  }
 
   void SetCapacity(std::size_t capacity) {
     if (capacity > std::numeric_limits<std::size_t>::max() / sizeof(Row) / 2) {

@@ -101,11 +101,14 @@ class EventKeeper {
   VisibleStack visible_;
 };
 
-// Walks the chosen events in the order of the file. Memory: what one replay needs.
+// Walks the chosen events in the order of the file. Memory: what counts of the addresses take that
+// events of the ranges are about.
 class EventCursor {
  public:
-  // `ranges` in the order of their traces. The recording behind `view` must outlive the cursor.
-  EventCursor(const View& view, std::vector<EventRange> ranges, const EventFilter& filter);
+  // `ranges` in the order of their traces. The index, which is of the recording behind `view`, must
+  // outlive the cursor.
+  EventCursor(const HistoryIndex& index, const View& view, std::vector<EventRange> ranges,
+              const EventFilter& filter);
 
   // The next event that filter and view let through; false after the last one.
   bool Next(ListedEvent& out);
@@ -115,11 +118,13 @@ class EventCursor {
   void MatchRequests();
   void MatchSegments();
   [[nodiscard]] bool CompletesNext(std::size_t request) const;
-  std::optional<BlockId> Count(const Event& event);
+  void FindWanted();
+  std::optional<BlockId> Count(const Event& event, bool inside);
   bool NextInTrace(ListedEvent& out);
   void Describe(std::int64_t number, const std::optional<BlockId>& id, ListedEvent& out) const;
   [[nodiscard]] std::optional<std::int64_t> FindPartner(std::int64_t number) const;
 
+  const HistoryIndex& index_;
   const Recording& recording_;
   EventKeeper keeper_;
   std::vector<EventRange> ranges_;
@@ -131,8 +136,11 @@ class EventCursor {
   std::int64_t at_ = 0;
   std::int64_t live_ = 0;
   std::span<const Event> events_;
-  std::optional<Replay> replay_;
+  const Replay* replay_ = nullptr;             // of a trace that has a range
   KeyMap<std::int64_t, std::int64_t> others_;  // partners that a replay does not match
+  // Addresses that events of the ranges are about, where those are few: versions of others are not
+  // asked for.
+  std::optional<RowMap> wanted_;
   RowMap block_versions_;
   RowMap segment_versions_;
 };

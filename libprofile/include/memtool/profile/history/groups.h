@@ -21,6 +21,7 @@ struct AllocationGroups {
     SharedText file;        // empty where a group has no place
     std::int64_t line = 0;  // 0 where name and file say it all
     NodeId node{};          // of groups of frames
+    StackId stack{};        // of groups of stacks: the first of it
   };
   std::vector<Name> names;               // per group; allocations in no group are the rest
   std::vector<std::uint32_t> of_stack;   // StackId → group

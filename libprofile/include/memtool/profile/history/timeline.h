@@ -28,6 +28,7 @@ struct TimelinePoint {
   std::int64_t time = kNoTime;
   std::int64_t allocated = 0;
   std::int64_t reserved = 0;
+  std::int64_t lowest = 0;  // the least live bytes in the part that it is the highest of
 };
 
 struct Timeline {
@@ -45,8 +46,9 @@ struct Timeline {
 // reference.
 class TimelineMaker {
  public:
+  // `reserved_base`: TraceSummary::reserved_base_bytes.
   TimelineMaker(const Recording& recording, const Trace& trace, const Replay& replay,
-                const AllocationGroups& groups);
+                const AllocationGroups& groups, std::int64_t reserved_base);
 
   // Per group: the most that it held at one time within the range.
   [[nodiscard]] std::vector<std::int64_t> Highest(const TimelineRange& range) const;
@@ -76,6 +78,7 @@ class TimelineMaker {
   const Trace& trace_;
   const Replay& replay_;
   const AllocationGroups& groups_;
+  std::int64_t reserved_base_;
   std::span<const Event> events_;
 };
 

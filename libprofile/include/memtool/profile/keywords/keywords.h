@@ -106,6 +106,11 @@ class Keywords {
   std::unique_ptr<Compiled> compiled_;
 };
 
+// The word that decides on an axis, of those that match in ascending order: the first, or of words
+// for the rest the first where there is no other. None: the bytes are in Others.
+std::optional<std::uint32_t> DecidingWord(const Keywords& keywords,
+                                          std::span<const std::uint32_t> words, std::size_t axis);
+
 using WordSetId = Id<struct WordSetTag>;
 
 // The words that match in one recording. Texts are searched once each, stacks and label sets

@@ -172,6 +172,8 @@ struct AllocatorState {
 struct Setting {
   std::string name;
   std::string value;
+
+  friend bool operator==(const Setting&, const Setting&) = default;
 };
 
 }  // namespace memtool

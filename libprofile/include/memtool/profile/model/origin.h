@@ -16,7 +16,12 @@ enum class Framework : std::uint8_t {
   kPyTorch,
   kMxnet,
   kDriver,  // calls of the CUDA driver or the HIP runtime, whoever made them
+  kRapids,  // RMM and what is built on it
 };
+// Whether a built-in dictionary knows what such memory may be for.
+constexpr bool HasDictionary(Framework framework) {
+  return framework != Framework::kUnknown && framework != Framework::kRapids;
+}
 
 enum class RecordingKind : std::uint8_t {
   kProfile,    // samples of one moment

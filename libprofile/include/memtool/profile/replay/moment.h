@@ -82,7 +82,8 @@ std::string TraceText(const Trace& trace);
 
 // The traces of a history that commands look at: those of `device`, or, when it is empty, all but
 // those that would count bytes twice or are on no device. A caller's own domains
-// (DomainLevel::kUser) lie within the driver's and are selected by their whole name only; a CPU's
+// (DomainLevel::kUser) lie within the driver's, and what is another trace's MemoryDomain::parent
+// holds that one's bytes: both are selected by their whole name only; a CPU's
 // (DomainKind::kCpu) count when there is nothing else. Errors: kUsage for a device that does not
 // exist.
 Result<std::vector<std::size_t>> GetTraces(const Recording& recording, std::string_view device);

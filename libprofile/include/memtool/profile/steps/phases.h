@@ -52,6 +52,8 @@ struct StackPhases {
 // In a recording whose stacks have Python frames, those without any frame are of autograd's
 // threads: backward.
 StackPhases PhasesOfStacks(const Recording& recording);
+// Whether any function of it is one of a backward pass.
+bool HasBackward(const Recording& recording);
 
 // Allocations in a row of one phase.
 struct PhaseRun {

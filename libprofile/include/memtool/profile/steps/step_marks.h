@@ -25,15 +25,17 @@ struct StepSpans {
   bool unfinished = false;     // the last has no end of its own
 };
 
-// "ProfilerStep#3" is a ProfilerStep; "Optimizer.step#AdamW.step" has no number.
+// "ProfilerStep#3" is a ProfilerStep and "step 3" a step; "Optimizer.step#AdamW.step" has no
+// number.
 std::string_view MarkWithoutNumber(std::string_view name);
 
 // The marks that `wanted` names, with or without their numbers; of one device, where a mark was
 // recorded for several.
 StepSpans SpansOfMarks(const History& history, std::string_view wanted);
 
-// The marks that serve as steps where nobody named any: ProfilerStep, else Optimizer.step, if there
-// are at least `fewest` of them. First: their name; empty for none.
+// The marks that serve as steps where nobody named any: ProfilerStep, else Optimizer.step, else
+// what programs and logs number as steps, iterations or epochs, if there are at least `fewest` of
+// them. First: their name; empty for none.
 std::pair<std::string, StepSpans> FindStepMarks(const History& history, std::size_t fewest);
 
 // Per event its time; clocks in files step back, this one never does.

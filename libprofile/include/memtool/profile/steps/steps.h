@@ -35,7 +35,7 @@ struct TraceAllocations {
 // What a recording's stacks say, worked out once for all its traces.
 struct StackFacts {
   std::vector<std::uint32_t> keys;   // StackKeys::Of
-  std::vector<std::uint32_t> lines;  // the same of KeyLevel::kLines
+  std::vector<std::uint32_t> lines;  // the same of KeyLevel::kFramesAndLines
   StackPhases phases;
 };
 // `keys`: shared by the recordings whose allocations are compared.

@@ -42,6 +42,8 @@ struct AllocatorSettings {
   std::array<std::int64_t, kRoundingIntervals> roundup_power2_divisions{};
   // What segments for blocks of 1 to 10 MiB and pages of expandable segments are made of.
   std::int64_t large_segment = 20 * kMiB;
+  // What is added to a request before it is rounded: no setting, but a habit of some back ends.
+  std::int64_t padding = 0;
 
   // What was set and changes no figure here although it might change the program's: by name.
   std::vector<Setting> not_modelled{};
@@ -49,6 +51,8 @@ struct AllocatorSettings {
   bool other_allocator = false;
 
   [[nodiscard]] bool splits_everything() const { return max_split_size == kNoSplitLimit; }
+
+  friend bool operator==(const AllocatorSettings&, const AllocatorSettings&) = default;
 };
 
 // "expandable_segments:True,max_split_size_mb:128": the value of PYTORCH_CUDA_ALLOC_CONF, with

@@ -54,6 +54,7 @@ struct AllocatorCounters {
   std::uint64_t failures = 0;
   std::uint64_t segments = 0;  // made, or mapped
   std::uint64_t releases = 0;
+  std::int64_t largest_segment = 0;  // made or laid; of a reservation the largest range at once
 };
 
 class CachingAllocator {

@@ -44,6 +44,8 @@ struct RunResult {
   std::int64_t failed_size = 0;
   std::uint64_t segments = 0;  // made or mapped, after the base
   std::uint64_t releases = 0;
+  std::uint64_t refusals = 0;        // by the driver or a bound, at first
+  std::int64_t largest_segment = 0;  // so that no block was larger; the base's too
 
   [[nodiscard]] std::uint64_t retries() const { return retry_events.size(); }
 };
@@ -93,9 +95,18 @@ struct Scenario {
 // The runs behind a scenario, for callers that do them at once: RunOnce for each of MakeRuns, and
 // the results in their order to Joined.
 std::vector<RunOptions> MakeRuns(const Requests& requests, const ScenarioQuery& query);
-// Whether a run under a limit would be the one without it, `free`: that never came so far.
-bool NeverLimited(const RunOptions& limited, const AllocatorSettings& settings,
-                  const RunOptions& unlimited, const RunResult& free);
+// A run and what it came to; all outlive it.
+struct DoneRun {
+  const AllocatorSettings& settings;
+  const RunOptions& options;
+  const RunResult& result;
+};
+// Whether a run of the same requests would be `done`, request by request, since what tells them
+// apart (a limit, garbage collection, blocks too large to be divided) was never reached there.
+bool SameRun(const Requests& requests, const AllocatorSettings& settings, const RunOptions& options,
+             const DoneRun& done);
+// Whether `b` may turn out to be SameRun as `a`, which sets fewer bounds.
+bool LessBounded(const AllocatorSettings& a, const AllocatorSettings& b);
 Scenario Joined(std::span<const RunOptions> runs, std::vector<RunResult> results);
 void Fit(const Requests& requests, const AllocatorSettings& settings, const ScenarioQuery& query,
          Scenario& scenario);

@@ -217,5 +217,53 @@ TEST(DeviceReport, RealSamples) {
   EXPECT_EQ(used("query_gpu_named.csv", {.gpu = "NVIDIA T4"}), 14210);
 }
 
+TEST(DeviceReport, TablesOfNvidiaSmiAndHlSmi) {
+  EXPECT_EQ(Used("smi_table.txt", {.gpu = "0"}), 30211 * kMiB);
+  EXPECT_EQ(Used("smi_table.txt", {.gpu = "1"}), 10240 * kMiB);  // not BAR1 of its instance
+  EXPECT_EQ(Used("smi_table.txt", {.gpu = "GPU 1 MIG 0"}), 10193 * kMiB);
+  EXPECT_EQ(Used("smi_table.txt", {.pid = 4321}), 29800 * kMiB);
+  EXPECT_EQ(Used("smi_table.txt", {.pid = 4400}), -1);  // N/A
+  const DeviceReport table = ReadReport("smi_table.txt");
+  EXPECT_EQ(table.readings.size(), 6U);
+  EXPECT_EQ(table.readings[3].process, "python train.py");
+  EXPECT_EQ(Used("hl_smi.txt"), 24064 * kMiB);  // the one process
+  EXPECT_EQ(Used("hl_smi.txt", {.gpu = "1"}), 768 * kMiB);
+  EXPECT_EQ(Used("hl_query.csv", {.gpu = "0"}), 24832 * kMiB);
+}
+
+TEST(DeviceReport, AnOldTableWithoutInstances) {
+  const auto report = Parse(
+      "| NVIDIA-SMI 418.87    Driver Version: 418.87    CUDA Version: 10.1     |\n"
+      "| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |\n"
+      "|   0  Tesla V100  Off          | 00000000:00:1E.0 Off |                    0 |\n"
+      "| N/A   40C    P0    38W / 300W |   1164MiB / 16130MiB |      2%      Default |\n"
+      "| Processes:                                                       GPU Memory |\n"
+      "|    0      1234      C   python                                      1153MiB |\n"
+      "|  No running processes found                                                 |\n");
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->readings.size(), 2U);
+  EXPECT_EQ(report->readings[0].total, 16130 * kMiB);
+  EXPECT_EQ(report->readings[1].pid, 1234);
+}
+
+TEST(DeviceReport, TheHighestOfALoop) {
+  EXPECT_EQ(Used("xpu_dump.csv", {.gpu = "0"}), 23085711360);  // 22,016.25 MiB
+  EXPECT_EQ(Used("neuron.jsonl"), 782494976);
+  EXPECT_EQ(Used("neuron.jsonl", {.gpu = "0"}), 412219008);
+  EXPECT_EQ(ReadReport("neuron.jsonl").notes.size(), 1U);  // its end is cut
+}
+
+TEST(DeviceReport, XpuStatsHasTilesOfADevice) {
+  EXPECT_EQ(Used("xpu_stats.txt", {.gpu = "0"}), 60500 * kMiB);
+  EXPECT_EQ(Used("xpu_stats.txt", {.gpu = "1"}), 24 * kMiB);
+  EXPECT_EQ(Used("xpu_stats.json", {.gpu = "2"}), 60500 * kMiB + kMiB / 2);
+}
+
+TEST(DeviceReport, TpuInfo) {
+  EXPECT_EQ(Used("tpu_info.txt", {.gpu = "0"}), 19810536653);  // 18.45 GiB
+  EXPECT_EQ(Used("tpu_info.txt", {.gpu = "1"}), -1);           // N/A
+  EXPECT_EQ(ReadReport("tpu_info.txt").readings.size(), 2U);
+}
+
 }  // namespace
 }  // namespace memtool::formats
