@@ -37,7 +37,8 @@ export default async function views(it, { given, testdata, scratch }) {
   const plain = ["overview", "flame", "table", "graph", "buckets", "check", "labels", "facts"];
   const recorded = ["overview", "timeline", "flame", "table", "allocator", "graph", "buckets", "leaks", "steps", "oom", "advise", "whatif", "check", "facts"];
   const alone = kViews.filter((view) => !["fit", "ranks", "compare"].includes(view));  // those are of several
-  const labelled = alone.filter((view) => view !== "advise" && view !== "whatif" && view !== "oom");  // of no allocator that can be replayed
+  const failed = alone.filter((view) => view !== "advise" && view !== "whatif");  // of no allocator that can be replayed
+  const labelled = failed.filter((view) => view !== "oom");
   await everyView("pprof/jax_leak/memory9.prof", plain);
   await everyView("pprof/jax_funcs/memory.prof", plain);
   await everyView("mxnet/sockeye/memory.log", plain);
@@ -45,7 +46,7 @@ export default async function views(it, { given, testdata, scratch }) {
   await everyView("torch/small/three_devices.pickle", alone);
   await everyView("fit/train_512.json.gz", recorded);
   await everyView("xplane/train.xplane.pb", labelled);
-  await everyView("capture_log/small/log.mtcap", labelled);
+  await everyView("capture_log/small/log.mtcap", failed);
   await everyView("memtool_file/snapshot.memtool", alone);
   await everyView(given.large === undefined ? largeSnapshot(scratch) : resolve(given.large), recorded);
 }

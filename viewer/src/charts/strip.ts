@@ -109,7 +109,7 @@ export class Strip {
   private key(event: KeyboardEvent): void {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by !== undefined) {
-      this.hover(Math.max(0, Math.min(this.all.length - 1, this.at + by)));
+      this.hover(Math.min(this.all.length - 1, Math.max(0, this.at + by)));  // -1: of none
       event.preventDefault();
     } else if (event.key === "Enter") {
       this.open(this.at);
