@@ -248,13 +248,20 @@ Result<Selection> InputReader::SelectRead(Read read, const ViewOptions& view,
   }
   std::string name =
       IsProgram(*read.recording) ? ProgramName(read.name, *read.recording) : std::move(read.name);
+  std::optional<LiveRecording> live;
+  if (read.index != nullptr && streams_.cache != nullptr) {
+    auto known = streams_.cache->LiveAt(*read.index, moment, device);
+    MEMTOOL_TRY(known);
+    live = *std::move(known);
+  }
   auto selection = Select(std::move(read.recording),
                           {.name = std::move(name),
                            .moment = std::move(moment),
                            .device = device,
                            .filter = view.filter(),
                            .sample_type = view.sample_index(),
-                           .like = choice_},
+                           .like = choice_,
+                           .live = std::move(live)},
                           std::move(read.index));
   MEMTOOL_TRY(selection);
   choice_ = choice_ ? choice_ : selection->choice();

@@ -49,6 +49,20 @@ std::shared_ptr<const StepPlaces> RecordingCache::PlacesOf(const HistoryIndex& i
   return found->places;
 }
 
+Result<LiveRecording> RecordingCache::LiveAt(const HistoryIndex& index, const MomentSpec& moment,
+                                             const std::string& device) {
+  CacheEntry* found = EntryOf(index.recording());
+  if (found != nullptr && found->moment && found->moment->spec == moment &&
+      found->moment->device == device) {
+    return found->moment->live;
+  }
+  auto live = AtMoment(index, moment, device);
+  if (live && found != nullptr) {
+    found->moment = {moment, device, *live};
+  }
+  return live;
+}
+
 RecordingCache::CacheEntry* RecordingCache::EntryOf(const Recording& recording) {
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
     return entry.second.recording.get() == &recording;

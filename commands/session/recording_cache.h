@@ -4,11 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/history_index.h"
+#include "memtool/profile/select/at_moment.h"
 #include "memtool/profile/steps/step_places.h"
 
 namespace memtool::commands {
@@ -24,6 +26,10 @@ class RecordingCache {
             std::shared_ptr<const HistoryIndex> index = nullptr);
   // Of a recording with a history; replayed once where the recording is kept.
   std::shared_ptr<const HistoryIndex> IndexOf(const std::shared_ptr<const Recording>& recording);
+  // AtMoment of a history; the last one is kept with its recording, because several questions are
+  // asked about one moment.
+  Result<LiveRecording> LiveAt(const HistoryIndex& index, const MomentSpec& moment,
+                               const std::string& device);
   // Where in a run the allocations of a history are made; found once where its recording is kept.
   std::shared_ptr<const StepPlaces> PlacesOf(const HistoryIndex& index);
   // Drops all entries; recordings still in use stay alive.
@@ -34,6 +40,12 @@ class RecordingCache {
     std::shared_ptr<const Recording> recording;
     std::shared_ptr<const HistoryIndex> index;
     std::shared_ptr<const StepPlaces> places{};
+    struct Moment {
+      MomentSpec spec;
+      std::string device;
+      LiveRecording live;
+    };
+    std::optional<Moment> moment{};
   };
   // Of a recording that is kept; null.
   CacheEntry* EntryOf(const Recording& recording);

@@ -83,8 +83,7 @@ int memtool::fuzz::FuzzHistory(const std::uint8_t* data, std::size_t size) {
   }
   for (const char* text : {"end", "start", "peak", "peak:reserved", "job-peak", "oom", "event:1",
                            "time:0.5s", "step:0"}) {
-    std::vector<MomentOfTrace> moments;
-    static_cast<void>(AtMoment(index, *ParseMoment(text), "", &moments));
+    static_cast<void>(AtMoment(index, *ParseMoment(text), ""));
   }
   FrameworkSegments segments;
   static_cast<void>(segments.Add("input", index, {}, ""));

@@ -30,9 +30,8 @@ int memtool::fuzz::FuzzMemtoolFile(const std::uint8_t* data, std::size_t size) {
   if (recording->history) {
     const HistoryIndex index(*std::move(recording));
     for (const char* text : {"end", "peak"}) {
-      std::vector<MomentOfTrace> moments;
-      if (const auto at = AtMoment(index, *ParseMoment(text), "", &moments)) {
-        RequireFoldedSums(*at);
+      if (const auto at = AtMoment(index, *ParseMoment(text), "")) {
+        RequireFoldedSums(*at->recording);
       }
     }
   }

@@ -31,9 +31,8 @@ int memtool::fuzz::FuzzReader(std::string_view reader, const std::uint8_t* data,
       const TraceSummary& summary = index.summary(trace);
       Require(summary.peak_bytes >= summary.end_bytes, "a peak below the end");
     }
-    std::vector<MomentOfTrace> moments;
-    if (const auto end = AtMoment(index, *ParseMoment("end"), "", &moments)) {
-      RequireFoldedSums(*end);
+    if (const auto end = AtMoment(index, *ParseMoment("end"), "")) {
+      RequireFoldedSums(*end->recording);
     }
   }
   return 0;

@@ -44,9 +44,8 @@ void Histories(const HistoryIndex& index) {
     RequireSnapshotReturns(cut->recording);
   }
   for (const char* text : {"end", "peak"}) {
-    std::vector<MomentOfTrace> moments;
-    if (const auto at = AtMoment(index, *ParseMoment(text), "", &moments)) {
-      Samples(*at);
+    if (const auto at = AtMoment(index, *ParseMoment(text), "")) {
+      Samples(*at->recording);
     }
   }
 }

@@ -38,7 +38,8 @@ Result<void> ChooseTraces(const HistoryIndex& index, const TimelineQuery& query,
     answer.traces.push_back({.trace = i,
                              .device = trace.device,
                              .summary = index.summary(i),
-                             .range = {span->first, span->last, query.points, query.by_time}});
+                             .range = {span->first, span->last, query.points, query.by_time,
+                                       index.TotalsAfter(i, span->first)}});
   }
   return {};
 }
@@ -198,7 +199,7 @@ Result<TimelineAnswer> BuildTimeline(const HistoryIndex& index, const Filter& fi
                                      const TimelineQuery& query) {
   TimelineAnswer answer{.by_time = query.by_time,
                         .of_frames = query.by && query.by->kind == By::Kind::kFrame,
-                        .zero = GetFirstTime(index.history()),
+                        .zero = index.first_time(),
                         .marks = index.history().marks};
   MEMTOOL_TRY(ChooseTraces(index, query, answer));
   AllocationGroups groups;

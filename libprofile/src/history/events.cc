@@ -132,14 +132,6 @@ std::string RangeText(const MomentRange& range) {
   return range.from.text + " to " + range.to.text;
 }
 
-std::int64_t GetFirstTime(const History& history) {
-  std::int64_t first = INT64_MAX;
-  for (const Event& event : history.events) {
-    first = event.time == kNoTime ? first : std::min(first, event.time);
-  }
-  return first == INT64_MAX ? kNoTime : first;
-}
-
 bool EventFilter::Matches(const Event& event) const {
   if ((actions & Bit(event.action)) == 0 || event.size < least || event.size > most) {
     return false;
@@ -194,7 +186,10 @@ void EventCursor::FindWanted() {
   for (const EventRange& range : ranges_) {
     const auto events = GetEvents(recording_, history.traces[range.trace]);
     for (std::int64_t i = range.first; i <= range.last; ++i) {
-      wanted_->Put(events[static_cast<std::size_t>(i)].key, 0);
+      const std::uint64_t address = events[static_cast<std::size_t>(i)].key;
+      if (wanted_->Put(address, 0) == RowMap::kNone) {
+        addresses_.push_back(address);
+      }
     }
   }
 }
@@ -217,8 +212,28 @@ bool EventCursor::EnterTrace() {
     others_.clear();
     MatchRequests();
     MatchSegments();
+    if (wanted_) {
+      live_ = index_.TotalsAfter(trace_, range_.first - 1).live;
+      SkipTo(range_.first);
+    }
   }
   return true;
+}
+
+// Counts the versions of the addresses that are wanted, up to an event.
+void EventCursor::SkipTo(std::int64_t number) {
+  constexpr std::size_t kCompared = 8;  // so many are compared faster than looked up
+  const auto is_wanted = [this](std::uint64_t address) {
+    return addresses_.size() <= kCompared
+               ? std::find(addresses_.begin(), addresses_.end(), address) != addresses_.end()
+               : wanted_->Get(address) != RowMap::kNone;
+  };
+  for (; at_ < number; ++at_) {
+    const Event& event = events_[static_cast<std::size_t>(at_)];
+    if (is_wanted(event.key)) {
+      Count(event, true);
+    }
+  }
 }
 
 // Requests that complete in the very next event, as nearly all do, share that event's allocation;

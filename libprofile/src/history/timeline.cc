@@ -216,31 +216,58 @@ std::uint32_t TimelineMaker::GetGroup(std::uint32_t event) const {
   return GroupOfStack(events_[opened].stack);
 }
 
+std::uint32_t TimelineMaker::GroupOfBlock(const Block& block) const {
+  const bool frames =
+      !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
+  return frames ? GroupOfStack(block.stack) : kBefore;
+}
+
 // visit(group, bytes) for all that was there before the first event.
-template <class VisitBase>
-void TimelineMaker::ForEachBase(VisitBase visit) const {
+template <class VisitHeld>
+void TimelineMaker::ForEachBase(VisitHeld visit) const {
   for (const std::uint32_t event : replay_.unmatched()) {
     visit(kBefore, events_[event].size);
   }
   for (const std::uint32_t row : replay_.unopened()) {
     const Block& block = recording_.state->blocks[row];
-    const bool frames =
-        !groups_.of_stack.empty() && block.stack.valid() && !recording_.Stack(block.stack).empty();
-    visit(frames ? GroupOfStack(block.stack) : kBefore, block.requested);
+    visit(GroupOfBlock(block), block.requested);
   }
   visit(kBefore, replay_.preexisting());
   visit(AllocationGroups::kRest, replay_.base_without_address());
 }
 
+// visit(group, bytes) for all that is live after an event from which on the range can be walked;
+// that event, or -1. Sums that were clamped before it stay so: these are walked from the base.
+template <class VisitHeld>
+std::int64_t TimelineMaker::ForEachAtFirst(const TimelineRange& range, VisitHeld visit) const {
+  if (range.first < 0 || !range.at_first || IsClamped(range.at_first->live) ||
+      IsClamped(range.at_first->reserved)) {
+    ForEachBase(visit);
+    return -1;
+  }
+  for (const LiveBlock& live : replay_.LiveAt(range.first)) {
+    if (live.block != UINT32_MAX) {
+      visit(GroupOfBlock(recording_.state->blocks[live.block]), live.size);
+    } else if (live.before_recording) {
+      visit(kBefore, live.size);
+    } else {
+      visit(live.event ? GetGroup(static_cast<std::uint32_t>(*live.event - trace_.first_event))
+                       : AllocationGroups::kRest,
+            live.size);
+    }
+  }
+  return range.first;
+}
+
 std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) const {
   std::vector<std::int64_t> held(groups_.names.size(), 0);
-  ForEachBase([&held](std::uint32_t group, std::int64_t bytes) {
+  const std::int64_t from = ForEachAtFirst(range, [&held](std::uint32_t group, std::int64_t bytes) {
     if (group < held.size()) {
       held[group] = RunningAdd(held[group], bytes);
     }
   });
   std::vector<std::int64_t> highest = held;
-  for (std::int64_t i = 0; i <= range.last; ++i) {
+  for (std::int64_t i = from + 1; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const std::int64_t change = replay_.ChangeAt(row);
     const std::uint32_t group = change != 0 ? GetGroup(row) : kBefore;
@@ -257,14 +284,22 @@ std::vector<std::int64_t> TimelineMaker::Highest(const TimelineRange& range) con
 
 void TimelineMaker::Walk(std::int64_t last, std::span<const std::uint32_t> chosen, bool layered,
                          const Visit& visit) const {
+  WalkFrom({.last = last}, chosen, layered, visit);
+}
+
+void TimelineMaker::WalkFrom(const TimelineRange& range, std::span<const std::uint32_t> chosen,
+                             bool layered, const Visit& visit) const {
   LayerSums sums(groups_.names.size(), chosen);
   const auto add = [&sums](std::uint32_t group, std::int64_t bytes) {
     group == kBefore ? sums.AddBefore(bytes) : sums.Add(group, bytes);
   };
-  ForEachBase(add);
-  TimelinePoint now{.allocated = sums.total(), .reserved = reserved_base_};
+  const std::int64_t from = ForEachAtFirst(range, add);
+  TimelinePoint now{.event = from,
+                    .time = from < 0 ? kNoTime : events_[static_cast<std::size_t>(from)].time,
+                    .allocated = sums.total(),
+                    .reserved = from < 0 ? reserved_base_ : range.at_first->reserved};
   visit(now, false, sums.held());
-  for (std::int64_t i = 0; i <= last; ++i) {
+  for (std::int64_t i = from + 1; i <= range.last; ++i) {
     const auto row = static_cast<std::uint32_t>(i);
     const Event& event = events_[row];
     const std::int64_t change = replay_.ChangeAt(row);
@@ -282,14 +317,14 @@ Timeline TimelineMaker::Make(const TimelineRange& range, std::span<const std::ui
   Collector collector(layered ? chosen.size() + 2 : 0, events_, range);
   TimelinePoint last;
   std::vector<std::int64_t> held;
-  Walk(range.last, chosen, layered,
-       [&](const TimelinePoint& point, bool changed, std::span<const std::int64_t> layers) {
-         collector.Step(point, changed, layers);
-         last = point;
-         if (point.event == range.last) {
-           held.assign(layers.begin(), layers.end());
-         }
-       });
+  WalkFrom(range, chosen, layered,
+           [&](const TimelinePoint& point, bool changed, std::span<const std::int64_t> layers) {
+             collector.Step(point, changed, layers);
+             last = point;
+             if (point.event == range.last) {
+               held.assign(layers.begin(), layers.end());
+             }
+           });
   return std::move(collector).Finish(last, held);
 }
 

@@ -339,6 +339,7 @@ std::optional<Error> CheckStatements(const Recording& recording) {
 
 }  // namespace
 
+// Of a recording that is gone on with, history and state were checked when it was made.
 std::optional<Error> RecordingBuilder::CheckReferences() const {
   const std::span<const LocationId> in_stacks = recording_.stacks.items();
   if (const auto at = FirstBeyond(in_stacks, recording_.locations.size()); at != in_stacks.size()) {
@@ -349,11 +350,11 @@ std::optional<Error> RecordingBuilder::CheckReferences() const {
   if (!error && recording_.profile) {
     error = CheckProfile(recording_, *recording_.profile);
   }
-  if (!error && recording_.history) {
-    error = CheckHistory(recording_, *recording_.history);
+  if (!error && history_) {
+    error = CheckHistory(recording_, *history_);
   }
-  if (!error && recording_.state) {
-    error = CheckStateReferences(recording_, *recording_.state);
+  if (!error && state_) {
+    error = CheckStateReferences(recording_, *state_);
   }
   return error ? error : CheckStatements(recording_);
 }
@@ -386,7 +387,7 @@ Result<Recording> RecordingBuilder::Finish() && {
   if (auto error = CheckFigures()) {
     return Fail(*std::move(error));
   }
-  if (!HistorySumsFit(recording_)) {
+  if ((history_ || state_) && !HistorySumsFit(recording_)) {
     NoteClampedSums(recording_.diagnostics);
   }
   return std::move(recording_);

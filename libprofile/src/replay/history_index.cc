@@ -12,6 +12,14 @@
 
 namespace memtool {
 
+std::int64_t GetFirstTime(const History& history) {
+  std::int64_t first = INT64_MAX;
+  for (const Event& event : history.events) {
+    first = event.time == kNoTime ? first : std::min(first, event.time);
+  }
+  return first == INT64_MAX ? kNoTime : first;
+}
+
 HistoryIndex::HistoryIndex(std::shared_ptr<const Recording> recording)
     : recording_(std::move(recording)), traces_(recording_->history->traces.size()) {}
 
@@ -36,6 +44,19 @@ const TraceSummary& HistoryIndex::summary(std::size_t trace) const {
     known.summary = std::make_unique<const TraceSummary>(replay(trace).Summarize());
   }
   return *known.summary;
+}
+
+std::int64_t HistoryIndex::first_time() const {
+  first_time_ = first_time_ ? first_time_ : GetFirstTime(history());
+  return *first_time_;
+}
+
+Totals HistoryIndex::TotalsAfter(std::size_t trace, std::int64_t event) const {
+  OfTrace& known = traces_[trace];
+  if (known.totals == nullptr) {
+    known.totals = std::make_unique<RunningTotals>(replay(trace), summary(trace));
+  }
+  return known.totals->After(event);
 }
 
 const Replay& HistoryIndex::replay(const Trace& trace) const {

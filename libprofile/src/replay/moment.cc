@@ -76,23 +76,20 @@ std::int64_t LastEventBy(std::span<const Event> events, std::int64_t time) {
   return -1;
 }
 
-Result<std::int64_t> FirstTime(const Recording& recording, const MomentSpec& spec) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const Event& event : recording.history->events) {
-    first = event.time == kNoTime ? first : std::min(first, event.time);
-  }
-  if (first == std::numeric_limits<std::int64_t>::max()) {
+Result<std::int64_t> FirstTime(const HistoryIndex& index, const MomentSpec& spec) {
+  const std::int64_t first = index.first_time();
+  if (first == kNoTime) {
     return NoSuch(spec, "the events of this file carry no times; use event:N");
   }
   return first;
 }
 
-Result<std::int64_t> ResolveTime(const Recording& recording, const Trace& trace,
+Result<std::int64_t> ResolveTime(const HistoryIndex& index, const Trace& trace,
                                  const MomentSpec& spec) {
-  const auto first = FirstTime(recording, spec);
+  const auto first = FirstTime(index, spec);
   MEMTOOL_TRY(first);
   const std::int64_t time = spec.epoch ? spec.nanos : SaturatingAdd(*first, spec.nanos);
-  return LastEventBy(GetEvents(recording, trace), time);
+  return LastEventBy(GetEvents(index.recording(), trace), time);
 }
 
 tl::unexpected<Error> NoSuchMark(std::span<const Mark> marks, const MomentSpec& spec) {
@@ -165,7 +162,7 @@ Result<std::int64_t> ResolveStep(const HistoryIndex& index, const Trace& trace,
 
 // The first time at which all traces together hold the most.
 Result<std::int64_t> JobPeakTime(const HistoryIndex& index, const MomentSpec& spec) {
-  if (auto first = FirstTime(index.recording(), spec); !first) {
+  if (auto first = FirstTime(index, spec); !first) {
     return first;
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> changes;
@@ -362,7 +359,7 @@ Result<std::int64_t> ResolveMoment(const HistoryIndex& index, const Trace& trace
       }
       return spec.index;
     case Kind::kTime:
-      return ResolveTime(recording, trace, spec);
+      return ResolveTime(index, trace, spec);
     case Kind::kMark:
       return ResolveMark(recording, trace, spec);
     case Kind::kStep:

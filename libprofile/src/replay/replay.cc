@@ -226,11 +226,28 @@ Replay::Replay(const Recording& recording, const Trace& trace)
   // The first two count as live before the first event.
   partner_.assign(events_.size(), kNoEvent);
   RowMap live;
+  RowMap waiting;  // address → row of waiting_
+  const auto settle = [&](std::uint64_t address, std::uint32_t event) {
+    if (const std::uint32_t row = waiting.size() == 0 ? RowMap::kNone : waiting.Take(address);
+        row != RowMap::kNone) {
+      waiting_[row].until = event;
+    }
+  };
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
     const Event& event = events_[i];
-    if (event.action == Action::kAlloc) {
+    if (event.action == Action::kFreeRequested) {
+      const bool completes_next = i + 1 < events_.size() && events_[i + 1].key == event.key &&
+                                  events_[i + 1].action == Action::kFreeCompleted;
+      if (!completes_next) {
+        settle(event.key, i);
+        waiting.Put(event.key, static_cast<std::uint32_t>(waiting_.size()));
+        waiting_.push_back({.request = i});
+      }
+    } else if (event.action == Action::kAlloc) {
+      settle(event.key, i);
       double_allocs_ += live.Put(event.key, i) != RowMap::kNone ? 1 : 0;
     } else if (event.action == Action::kFreeCompleted) {
+      settle(event.key, i);
       const std::uint32_t opened = live.Take(event.key);
       partner_[i] = opened;
       if (opened == RowMap::kNone) {
@@ -249,7 +266,12 @@ Replay::Replay(const Recording& recording, const Trace& trace)
   // What such events free without having allocated it was there before the first event.
   std::int64_t net = 0;
   std::int64_t lowest = 0;
-  for (const Event& event : events_) {
+  for (std::uint32_t i = 0; i < events_.size(); ++i) {
+    const Event& event = events_[i];
+    if (event.action == Action::kAlloc && partner_[i] == kNoEvent) {
+      unended_.push_back(i);
+    }
+    has_adjustments_ = has_adjustments_ || event.action == Action::kAdjust;
     net = RunningAdd(net, event.action == Action::kAdjust ? event.size : 0);
     lowest = std::min(lowest, net);
   }
@@ -339,34 +361,26 @@ void Replay::AddPeaks(TraceSummary& summary) const {
   }
 }
 
-namespace {
-
-// Addresses whose free was requested before event `end` and has not completed. Most requests
-// complete in the very next event: those never count.
-RowMap PendingAt(std::span<const Event> events, std::uint32_t end) {
-  RowMap pending;
-  for (std::uint32_t i = 0; i < end; ++i) {
-    const Event& event = events[i];
-    if (event.action == Action::kFreeRequested) {
-      const bool completes_next = i + 1 < end && events[i + 1].key == event.key &&
-                                  events[i + 1].action == Action::kFreeCompleted;
-      if (!completes_next) {
-        pending.Put(event.key, i);
-      }
-    } else if (pending.size() > 0 &&
-               (event.action == Action::kFreeCompleted || event.action == Action::kAlloc)) {
-      pending.Take(event.key);
+// Addresses, sorted, whose free was requested before event `end` and has not completed.
+std::vector<std::uint64_t> Replay::PendingAt(std::uint32_t end) const {
+  std::vector<std::uint64_t> pending;
+  for (const auto& [request, until] : waiting_) {
+    if (request < end && until >= end) {
+      pending.push_back(events_[request].key);
     }
   }
+  // One that completes in the next event is not among them.
+  if (end > 0 && events_[end - 1].action == Action::kFreeRequested) {
+    pending.push_back(events_[end - 1].key);
+  }
+  std::sort(pending.begin(), pending.end());
   return pending;
 }
-
-}  // namespace
 
 // What events without an address left before event `end`, and what they had found.
 std::int64_t Replay::WithoutAddressAt(std::uint32_t end) const {
   std::int64_t bytes = base_without_address_;
-  for (std::uint32_t i = 0; i < end; ++i) {
+  for (std::uint32_t i = 0; has_adjustments_ && i < end; ++i) {
     bytes = RunningAdd(bytes, events_[i].action == Action::kAdjust ? events_[i].size : 0);
   }
   return bytes;
@@ -374,20 +388,26 @@ std::int64_t Replay::WithoutAddressAt(std::uint32_t end) const {
 
 std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
   const auto end = static_cast<std::uint32_t>(last + 1);
-  const RowMap pending = PendingAt(events_, end);
+  const std::vector<std::uint64_t> pending = PendingAt(end);
   std::vector<LiveBlock> blocks;
   const auto is_pending = [&pending](std::uint64_t address) {
-    return pending.Get(address) != RowMap::kNone;
+    return std::binary_search(pending.begin(), pending.end(), address);
   };
+  const auto add = [&](std::uint32_t i) {
+    blocks.push_back({.address = events_[i].key,
+                      .size = events_[i].size,
+                      .stack = events_[i].stack,
+                      .event = trace_.first_event + i,
+                      .pending_free = is_pending(events_[i].key)});
+  };
+  // What ends later began as an allocation: a free's partner is before it. Events are looked at
+  // only where they are live.
   for (std::uint32_t i = 0; i < end; ++i) {
-    if (events_[i].action == Action::kAlloc && partner_[i] >= end) {
-      blocks.push_back({.address = events_[i].key,
-                        .size = events_[i].size,
-                        .stack = events_[i].stack,
-                        .event = trace_.first_event + i,
-                        .pending_free = is_pending(events_[i].key)});
+    if (partner_[i] >= end && partner_[i] != kNoEvent) {
+      add(i);
     }
   }
+  std::for_each(unended_.begin(), std::lower_bound(unended_.begin(), unended_.end(), end), add);
   for (const std::uint32_t i : unmatched_) {
     if (i >= end) {
       blocks.push_back({.address = events_[i].key,

@@ -257,11 +257,12 @@ StackId AddNamedStack(RecordingBuilder& builder, std::string_view name) {
 
 }  // namespace
 
-Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
-                           std::string_view device, std::vector<MomentOfTrace>* moments) {
+Result<LiveRecording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
+                               std::string_view device) {
   auto chosen = ChooseTraces(index.recording(), spec, device);
   MEMTOOL_TRY(chosen);
-  auto live = LiveBlocks(index, spec, *chosen, moments);
+  LiveRecording result;
+  auto live = LiveBlocks(index, spec, *chosen, &result.moments);
   MEMTOOL_TRY(live);
   RecordingBuilder builder(index.recording());
   const bool without_address =
@@ -286,7 +287,10 @@ Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
     }
     samples.Finish();
   }
-  return std::move(builder).Finish();
+  auto made = std::move(builder).Finish();
+  MEMTOOL_TRY(made);
+  result.recording = std::make_shared<const Recording>(*std::move(made));
+  return result;
 }
 
 }  // namespace memtool

@@ -37,9 +37,11 @@ Result<Selection> Select(std::shared_ptr<const Recording> recording, SelectOptio
   }
   if (made.source_->history) {
     made.index_ = index ? std::move(index) : std::make_shared<const HistoryIndex>(made.source_);
-    auto at = AtMoment(*made.index_, *wanted.moment, wanted.device, &made.moments_);
+    auto at = wanted.live ? Result<LiveRecording>(*std::exchange(wanted.live, std::nullopt))
+                          : AtMoment(*made.index_, *wanted.moment, wanted.device);
     MEMTOOL_TRY(at);
-    made.recording_ = std::make_shared<const Recording>(*std::move(at));
+    made.recording_ = std::move(at->recording);
+    made.moments_ = std::move(at->moments);
     std::vector<std::size_t> traces;
     for (const MomentOfTrace& moment : made.moments_) {
       traces.push_back(moment.trace);
@@ -97,10 +99,9 @@ Result<std::shared_ptr<const Recording>> RecordingAt(std::shared_ptr<const Recor
                 "sums of sizes exceed the 64-bit range, which is the most that "
                 "a profile can hold");
   }
-  std::vector<MomentOfTrace> moments;
-  auto at = AtMoment(HistoryIndex(std::move(recording)), moment, device, &moments);
+  auto at = AtMoment(HistoryIndex(std::move(recording)), moment, device);
   MEMTOOL_TRY(at);
-  return std::make_shared<const Recording>(*std::move(at));
+  return std::move(at->recording);
 }
 
 Result<Selection> Select(Recording recording, SelectOptions options) {

@@ -258,16 +258,15 @@ TEST(HloReader, ThePeakIsAMoment) {
   EXPECT_EQ(recording->history->traces[0].listed_before, 1U);
   EXPECT_EQ(recording->history->domains[0].name, "HBM");
   const HistoryIndex index(recording);
-  std::vector<MomentOfTrace> moments;
-  const auto peak = AtMoment(index, *ParseMoment("peak"), {}, &moments);
+  const auto peak = AtMoment(index, *ParseMoment("peak"), {});
   ASSERT_TRUE(peak.has_value());
   const std::map<std::string, std::int64_t> wanted{
       {"params['w']", 16}, {"dot_general", 32}, {"add", 8}};
-  EXPECT_EQ(Live(*peak), wanted);
-  const auto start = AtMoment(index, *ParseMoment("start"), {}, &moments);
+  EXPECT_EQ(Live(*peak->recording), wanted);
+  const auto start = AtMoment(index, *ParseMoment("start"), {});
   ASSERT_TRUE(start.has_value());
   const std::map<std::string, std::int64_t> parameters{{"params['w']", 16}};
-  EXPECT_EQ(Live(*start), parameters);
+  EXPECT_EQ(Live(*start->recording), parameters);
 }
 
 // The sums to check: parameter + temporary = total, and the heap's peak fits into the latter.

@@ -215,7 +215,7 @@ Result<EventsAnswer> ListEvents(const HistoryIndex& index, const View& view,
                       .details = query.details.places != nullptr,
                       .largest = query.largest > 0,
                       .streamed = query.limit == 0 && query.largest == 0,
-                      .zero = GetFirstTime(index.history())};
+                      .zero = index.first_time()};
   answer.head.Add(index.recording(), query.name, RangeText(query.range), &index);
   answer.head.sample_type = "space";
   answer.head.unit = "bytes";

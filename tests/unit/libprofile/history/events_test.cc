@@ -119,6 +119,29 @@ TEST(EventCursor, SaysWhatIsLive) {
   EXPECT_EQ(live, (std::vector<std::int64_t>{100, 100, 0}));  // 30 were there before
 }
 
+// What is before a short range is skipped, not listed.
+TEST(EventCursor, AShortRangeIsAPartOfTheWhole) {
+  for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+    const Recording recording = test::RandomHistory(seed);
+    const auto count = static_cast<std::int64_t>(recording.history->traces[0].event_count);
+    const auto whole = List(recording, {{.trace = 0, .first = 0, .last = count - 1}});
+    ASSERT_EQ(whole.size(), static_cast<std::size_t>(count));
+    for (std::int64_t first = 0; first + 20 < count; first += 13) {
+      for (const std::int64_t length : {1, 20}) {
+        const auto part =
+            List(recording, {{.trace = 0, .first = first, .last = first + length - 1}});
+        ASSERT_EQ(part.size(), static_cast<std::size_t>(length));
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          const ListedEvent& same = whole[static_cast<std::size_t>(first) + i];
+          EXPECT_EQ(part[i].id, same.id) << first + length;
+          EXPECT_EQ(part[i].live, same.live) << first + length;
+          EXPECT_EQ(part[i].partner, same.partner) << first + length;
+        }
+      }
+    }
+  }
+}
+
 TEST(EventFilter, ByWhatAnEventIs) {
   Event event = MakeEvent(Action::kAlloc, 0x1000, 256);
   event.time = 5;

@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "memtool/profile/base/device_name.h"
 #include "memtool/profile/history/timeline.h"
@@ -178,9 +179,10 @@ TEST_P(ReplaySum, RowsSumToTheMomentAndSaveWhatTheyMust) {
   for (const char* at : {"start", "event:17", "peak", "end"}) {
     const auto spec = ParseMoment(at);
     ASSERT_TRUE(spec);
-    std::vector<MomentOfTrace> moments;
-    const auto standing = AtMoment(index, *spec, "", &moments);
-    ASSERT_TRUE(standing) << ToString(standing.error());
+    const auto live = AtMoment(index, *spec, "");
+    ASSERT_TRUE(live) << ToString(live.error());
+    const Recording* standing = live->recording.get();
+    const std::vector<MomentOfTrace>& moments = live->moments;
     FilterOptions options;
     options.frames = FrameMode::kAll;
     const auto filter = Filter::Compile(options);
@@ -315,6 +317,41 @@ TEST_P(ReplaySum, PartsOfATimelineKeepTheirHighest) {
         }
         EXPECT_EQ(highest, *std::max_element(series.begin() + first + 1, series.end()));
       }
+    }
+  }
+}
+
+// Totals of any event, in any order; and the parts of a range, which begin with what is live there.
+TEST_P(ReplaySum, ARangeIsAsTheWalkToIt) {
+  const HistoryIndex index(RandomHistory(GetParam()));
+  const Recording& recording = index.recording();
+  const Trace& trace = recording.history->traces[0];
+  const AllocationGroups groups = GroupByStackId(recording);
+  const std::int64_t reserved_base = index.summary(0).reserved_base_bytes;
+  const TimelineMaker maker(recording, trace, index.replay(0), groups, reserved_base);
+  const auto series = BytesOverTime(recording);
+  const auto count = static_cast<std::int64_t>(trace.event_count);
+  for (const std::int64_t first : {count - 1, std::int64_t{0}, count / 2, std::int64_t{-1}}) {
+    std::int64_t reserved = reserved_base;
+    for (std::int64_t i = 0; i <= first; ++i) {
+      reserved += ReservedChange(index.replay(0).events()[static_cast<std::size_t>(i)]);
+    }
+    const Totals totals = index.TotalsAfter(0, first);
+    EXPECT_EQ(totals.live, series[static_cast<std::size_t>(first + 1)]);
+    EXPECT_EQ(totals.reserved, reserved);
+    TimelineRange range{.first = first, .last = count - 1, .points = 9};
+    const auto highest = maker.Highest(range);
+    const Timeline walked = maker.Make(range, std::array{2U, 4U}, true);
+    range.at_first = totals;
+    EXPECT_EQ(maker.Highest(range), highest);
+    const Timeline listed = maker.Make(range, std::array{2U, 4U}, true);
+    EXPECT_EQ(listed.layers, walked.layers);
+    ASSERT_EQ(listed.points.size(), walked.points.size());
+    for (std::size_t i = 0; i < listed.points.size(); ++i) {
+      const auto fields = [](const TimelinePoint& point) {
+        return std::tuple(point.event, point.time, point.allocated, point.reserved, point.lowest);
+      };
+      EXPECT_EQ(fields(listed.points[i]), fields(walked.points[i])) << i;
     }
   }
 }

@@ -70,8 +70,6 @@ Result<std::vector<EventRange>> EventsBetween(const HistoryIndex& index, const M
                                               std::string_view device);
 // "start to end": both ends as they were given.
 std::string RangeText(const MomentRange& range);
-// The earliest time of any event, or kNoTime.
-std::int64_t GetFirstTime(const History& history);
 
 struct ListedEvent {
   std::size_t trace = 0;
@@ -119,6 +117,7 @@ class EventCursor {
   void MatchSegments();
   [[nodiscard]] bool CompletesNext(std::size_t request) const;
   void FindWanted();
+  void SkipTo(std::int64_t number);
   std::optional<BlockId> Count(const Event& event, bool inside);
   bool NextInTrace(ListedEvent& out);
   void Describe(std::int64_t number, const std::optional<BlockId>& id, ListedEvent& out) const;
@@ -141,6 +140,7 @@ class EventCursor {
   // Addresses that events of the ranges are about, where those are few: versions of others are not
   // asked for.
   std::optional<RowMap> wanted_;
+  std::vector<std::uint64_t> addresses_;  // the same
   RowMap block_versions_;
   RowMap segment_versions_;
 };

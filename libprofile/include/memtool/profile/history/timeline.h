@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "memtool/profile/history/groups.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/replay.h"
+#include "memtool/profile/replay/running_totals.h"
 
 namespace memtool {
 
@@ -21,6 +23,9 @@ struct TimelineRange {
   // Number of parts, of each of which the highest is a point; 0 = every change is a point
   std::size_t points = 0;
   bool by_time = false;  // parts of equal time instead of equal event counts
+  // After event `first`, where they are known: then what is live there is listed, and no event
+  // before it is looked at.
+  std::optional<Totals> at_first{};
 };
 
 struct TimelinePoint {
@@ -69,8 +74,13 @@ class TimelineMaker {
   // The group of the allocation that an event makes or ends; kBefore, or AllocationGroups::kRest.
   [[nodiscard]] std::uint32_t GetGroup(std::uint32_t event) const;
   [[nodiscard]] std::uint32_t GroupOfStack(StackId stack) const;
-  template <class VisitBase>
-  void ForEachBase(VisitBase visit) const;
+  [[nodiscard]] std::uint32_t GroupOfBlock(const Block& block) const;
+  template <class VisitHeld>
+  void ForEachBase(VisitHeld visit) const;
+  template <class VisitHeld>
+  std::int64_t ForEachAtFirst(const TimelineRange& range, VisitHeld visit) const;
+  void WalkFrom(const TimelineRange& range, std::span<const std::uint32_t> chosen, bool layered,
+                const Visit& visit) const;
 
   static constexpr std::uint32_t kBefore = UINT32_MAX - 1;
 

@@ -8,6 +8,7 @@
 
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/replay/replay.h"
+#include "memtool/profile/replay/running_totals.h"
 
 namespace memtool {
 
@@ -28,17 +29,26 @@ class HistoryIndex {
   [[nodiscard]] const Replay& replay(std::size_t trace) const;
   [[nodiscard]] const TraceSummary& summary(const Trace& trace) const;
   [[nodiscard]] const TraceSummary& summary(std::size_t trace) const;
+  // GetFirstTime of the history.
+  [[nodiscard]] std::int64_t first_time() const;
+  // After event `event` of the trace; -1: the base.
+  [[nodiscard]] Totals TotalsAfter(std::size_t trace, std::int64_t event) const;
 
  private:
   struct OfTrace {
     std::unique_ptr<const Replay> replay;
     std::unique_ptr<const TraceSummary> summary;
+    std::unique_ptr<RunningTotals> totals;
   };
   [[nodiscard]] std::size_t GetRow(const Trace& trace) const;
 
   std::shared_ptr<const Recording> recording_;
   mutable std::vector<OfTrace> traces_;
+  mutable std::optional<std::int64_t> first_time_;
 };
+
+// The earliest time of any event, or kNoTime.
+std::int64_t GetFirstTime(const History& history);
 
 // Of traces that do not end at the blocks that the allocator lists: damage. None where a total is
 // unknown, which clamped_sums says.

@@ -40,6 +40,8 @@ struct MomentSpec {  // NOLINT(clang-analyzer-optin.performance.Padding): in ord
   std::vector<std::int64_t> placed{};  // kStep: the event per row of History::traces
   std::string text;                    // in its usual spelling, for headers
   std::string option = "--at";         // what errors call it
+
+  friend bool operator==(const MomentSpec&, const MomentSpec&) = default;
 };
 
 // end, start, peak, peak:reserved, job-peak, oom[:K], oom-or-peak, event:N, time:12.5s,

@@ -91,6 +91,7 @@ class Replay {
   // The recording is kept by reference and must outlive the replay.
   Replay(const Recording& recording, const Trace& trace);
 
+  [[nodiscard]] std::span<const Event> events() const { return events_; }
   [[nodiscard]] TraceSummary Summarize() const;
   // What is live after event `last` of the trace (-1 = before the first), by address. Sizes sum to
   // the replayed live bytes at that event.
@@ -153,6 +154,7 @@ class Replay {
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
                                                              std::uint32_t event) const;
   [[nodiscard]] std::int64_t WithoutAddressAt(std::uint32_t end) const;
+  [[nodiscard]] std::vector<std::uint64_t> PendingAt(std::uint32_t end) const;
   // Peaks, ends and out-of-memory events, from the bases that `summary` has.
   void AddPeaks(TraceSummary& summary) const;
 
@@ -162,6 +164,15 @@ class Replay {
   std::vector<std::uint32_t> partner_;
   std::vector<std::uint32_t> unmatched_;
   std::vector<std::uint32_t> unopened_;
+  std::vector<std::uint32_t> unended_;  // allocations without a partner
+  // Requests to free that do not complete in the very next event, as nearly all do, and the event
+  // that completes each (or takes its address anew); kNoEvent.
+  struct Waiting {
+    std::uint32_t request = 0;
+    std::uint32_t until = kNoEvent;
+  };
+  std::vector<Waiting> waiting_;
+  bool has_adjustments_ = false;  // events without an address
   std::int64_t preexisting_ = 0;
   std::int64_t base_without_address_ = 0;
   std::uint64_t double_allocs_ = 0;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct MomentOfTrace {
   TraceSummary summary;
 };
 
+struct LiveRecording {
+  std::shared_ptr<const Recording> recording;
+  std::vector<MomentOfTrace> moments;  // one per chosen trace
+};
+
 // A recording of what is live at the moment: samples {stack, labels} × {allocations, space}, one
 // per trace, stack, label set and size, over the stacks, history and state of the index's
 // recording. Labels: device, stream, state, segment, pool, backward (the temporaries of a backward
@@ -28,7 +34,7 @@ struct MomentOfTrace {
 // allocated before the recording and has no stack of its own gets the stack kBeforeRecording, what
 // events without an address left the stack kWithoutAddress. `device`: empty for all. Errors: kUsage
 // when the moment does not exist or the device is unknown.
-Result<Recording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
-                           std::string_view device, std::vector<MomentOfTrace>* moments);
+Result<LiveRecording> AtMoment(const HistoryIndex& index, const MomentSpec& spec,
+                               std::string_view device);
 
 }  // namespace memtool

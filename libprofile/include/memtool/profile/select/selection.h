@@ -28,6 +28,8 @@ struct SelectOptions {
   std::string sample_type;               // wanted, see ChooseValue; empty = the default
   std::optional<ValueChoice> like;       // instead of sample_type: the choice made on another input
   double scale = 1.0;                    // multiplies every value (normalising)
+  // AtMoment of a history, this moment and this device, where it is known already.
+  std::optional<LiveRecording> live{};
 };
 
 // Cheap to move; holds all that it refers to. Recordings may be shared between selections, so that
