@@ -189,9 +189,7 @@ class AccountCommand final : public RowsCommand {
     if (driver_keywords_) {
       return {};
     }
-    auto file = formats::ReadKeywords("builtin:driver");
-    MEMTOOL_TRY(file);
-    auto keywords = Keywords::Compile(std::move(file->dictionary));
+    auto keywords = BuiltinKeywords("builtin:driver");
     MEMTOOL_TRY(keywords);
     driver_keywords_ = *std::move(keywords);
     return {};

@@ -1,6 +1,8 @@
 #include "options/keywords_option.h"
 
 #include <boost/program_options/value_semantic.hpp>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "words/known_words.h"
@@ -44,6 +46,20 @@ std::string_view BuiltinFor(const Metadata& metadata) {
 }
 
 }  // namespace
+
+Result<Keywords> BuiltinKeywords(const std::string& builtin) {
+  static std::mutex mutex;
+  static std::map<std::string, Keywords> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(builtin); found != known.end()) {
+    return found->second;
+  }
+  auto file = formats::ReadKeywords(builtin);
+  MEMTOOL_TRY(file);
+  auto keywords = Keywords::Compile(std::move(file->dictionary));
+  MEMTOOL_TRY(keywords);
+  return known.emplace(builtin, *std::move(keywords)).first->second;
+}
 
 void KeywordsOption::Declare(po::options_description_easy_init add) {
   add("keywords", ToValue(&name_, KeywordFiles())->value_name("FILE"),
@@ -106,7 +122,9 @@ Result<const Keywords*> KeywordsOption::For(const Recording& recording) {
                   "name one with --keywords FILE; memtool buckets --print-keywords "
                   "builtin:pytorch shows what it looks like");
     }
-    MEMTOOL_TRY(Take(formats::ReadKeywords(std::string(builtin))));
+    auto compiled = BuiltinKeywords(std::string(builtin));
+    MEMTOOL_TRY(compiled);
+    keywords_ = *compiled;
     name_ = builtin;
     chosen_ = true;
     waiting_ = false;

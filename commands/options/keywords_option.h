@@ -14,6 +14,10 @@
 
 namespace memtool::commands {
 
+// "builtin:pytorch"; compiled once in a process, which may answer many questions. Errors: kUsage
+// for one that there is not.
+Result<Keywords> BuiltinKeywords(const std::string& name);
+
 class KeywordsOption {
  public:
   void Declare(po::options_description_easy_init add);

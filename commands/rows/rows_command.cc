@@ -19,6 +19,7 @@ Result<ExitCode> RowsCommand::Run(Streams& streams) {
        {input_.Resolve(), view_.Resolve(), output_.Resolve(input_.rows()), ResolveMore()}) {
     MEMTOOL_TRY(resolved);
   }
+  streams.names_next = streams.names_next && output_.is_table();
   if (auto code = view_.PrintInstead(streams)) {
     return *std::move(code);
   }

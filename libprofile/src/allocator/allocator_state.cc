@@ -158,8 +158,9 @@ class Backward {
     for (std::size_t i = events_.size(); i-- > static_cast<std::size_t>(last + 1);) {
       segments_.Undo(events_[i]);
     }
-    const auto blocks = index.replay(trace).LiveAt(last);
-    for (const LiveBlock& live : blocks) {
+    const auto blocks = index.LiveAt(trace, last);
+    placed_.reserve(blocks->size());
+    for (const LiveBlock& live : *blocks) {
       if (!live.without_address) {
         Place(live);
       }
@@ -171,13 +172,13 @@ class Backward {
     StateAtMoment result;
     auto at = placed_.cbegin();
     for (const auto& [address, range] : segments_.ranges()) {
-      for (; at != placed_.end() && at->first < address; ++at) {
-        Unplaced(at->second, result);
+      for (; at != placed_.end() && at->block.address < address; ++at) {
+        Unplaced(*at, result);
       }
       at = Fill(range, at, result);
     }
     for (; at != placed_.end(); ++at) {
-      Unplaced(at->second, result);
+      Unplaced(*at, result);
     }
     return result;
   }
@@ -218,7 +219,12 @@ class Backward {
       placed.block.size = recording_.state->blocks[end].size;
       placed.exact = true;
     }
-    placed_.insert_or_assign(live.address, placed);
+    // Of two at one address the later one is there.
+    if (!placed_.empty() && placed_.back().block.address == live.address) {
+      placed_.back() = placed;
+    } else {
+      placed_.push_back(placed);
+    }
   }
   [[nodiscard]] bool FreedLater(const LiveBlock& live) {
     if (live.block != UINT32_MAX) {
@@ -255,17 +261,19 @@ class Backward {
     std::map<std::uint64_t, Placed*> open;
     std::int64_t first = INT64_MAX;
     for (auto at = placed_.begin(); at != placed_.end(); ++at) {
-      Placed& placed = at->second;
-      const Segments::Range* range = segments_.Find(at->first);
+      Placed& placed = *at;
+      const std::uint64_t address = placed.block.address;
+      const Segments::Range* range = segments_.Find(address);
       if (placed.exact || range == nullptr || !KeepsRests(range->segment)) {
         continue;
       }
-      const std::uint64_t next = std::next(at) == placed_.end() ? UINT64_MAX : std::next(at)->first;
-      const std::int64_t gap = GapAfter(at->first, placed.block.size, range->segment, next);
+      const auto after = std::next(at);
+      const std::uint64_t next = after == placed_.end() ? UINT64_MAX : after->block.address;
+      const std::int64_t gap = GapAfter(address, placed.block.size, range->segment, next);
       if (gap <= kSmallSize) {
         placed.block.size = SaturatingAdd(placed.block.size, gap);
       } else if (placed.allocated_at >= 0) {
-        open[at->first] = &placed;
+        open[address] = &placed;
         first = std::min(first, placed.allocated_at);
       }
     }
@@ -276,8 +284,8 @@ class Backward {
   void AskAllocations(const std::map<std::uint64_t, Placed*>& open, std::int64_t first) {
     Segments segments = segments_;
     std::set<std::uint64_t> live;
-    for (const auto& [address, placed] : placed_) {
-      live.insert(address);
+    for (const Placed& placed : placed_) {
+      live.insert(live.end(), placed.block.address);
     }
     for (std::int64_t i = last_; i >= first; --i) {
       const Event& event = events_[static_cast<std::size_t>(i)];
@@ -306,7 +314,7 @@ class Backward {
     result.unplaced.push_back(placed.block);
   }
 
-  using At = std::map<std::uint64_t, Placed>::const_iterator;
+  using At = std::vector<Placed>::const_iterator;
   // Lays the blocks from `at` on into the segment, with free blocks between them.
   At Fill(const Segments::Range& range, At at, StateAtMoment& result) const {
     Segment segment = range.segment;
@@ -324,17 +332,17 @@ class Backward {
                           .state = BlockState::kInactive});
       }
     };
-    for (; at != placed_.end() && at->first < end; ++at) {
-      Block block = at->second.block;
+    for (; at != placed_.end() && at->block.address < end; ++at) {
+      Block block = at->block;
       free_until(block.address);
       const auto next = std::next(at);
-      const std::uint64_t limit = next == placed_.end() ? end : std::min(end, next->first);
+      const std::uint64_t limit = next == placed_.end() ? end : std::min(end, next->block.address);
       if (GetEnd(block.address, block.size) > limit) {
         block.size = static_cast<std::int64_t>(limit - block.address);
         estimated = true;
       }
       // Events may ask for more than the file's blocks have.
-      estimated = estimated || !at->second.exact || block.requested > block.size;
+      estimated = estimated || !at->exact || block.requested > block.size;
       block.requested = std::min(block.requested, block.size);
       from = GetEnd(block.address, block.size);
       segment.active = SaturatingAdd(segment.active, block.size);
@@ -360,7 +368,7 @@ class Backward {
   KeySet<std::uint64_t> freed_;  // of these, freed after the moment
   bool freed_known_ = false;
   bool expandable_keeps_ = false;
-  std::map<std::uint64_t, Placed> placed_;
+  std::vector<Placed> placed_;  // by address
 };
 
 }  // namespace

@@ -106,7 +106,8 @@ using AllocatedAt = KeyMap<std::uint64_t, std::int64_t>;
 
 AllocatedAt FindAllocations(const HistoryIndex& index, const Trace& trace, std::int64_t last) {
   AllocatedAt found;
-  for (const LiveBlock& live : index.replay(trace).LiveAt(last)) {
+  const auto blocks = index.LiveAt(trace, last);
+  for (const LiveBlock& live : *blocks) {
     if (live.event && !live.before_recording && !live.without_address) {
       found.insert_or_assign(live.address,
                              static_cast<std::int64_t>(*live.event - trace.first_event));

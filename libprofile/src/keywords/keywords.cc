@@ -102,13 +102,11 @@ struct Keywords::Compiled {
 };
 
 Keywords::Keywords(Dictionary dictionary) : dictionary_(std::move(dictionary)) {}
-Keywords::Keywords(Keywords&&) noexcept = default;
-Keywords& Keywords::operator=(Keywords&&) noexcept = default;
-Keywords::~Keywords() = default;
 
 Result<Keywords> Keywords::Compile(Dictionary dictionary) {
   Keywords keywords(std::move(dictionary));
-  keywords.compiled_ = std::make_unique<Compiled>();
+  const auto compiled = std::make_shared<Compiled>();
+  keywords.compiled_ = compiled;
   const auto& axes = keywords.dictionary_.axes;
   for (std::uint32_t a = 0; a < axes.size(); ++a) {
     for (std::uint32_t c = 0; c < axes[a].categories.size(); ++c) {
@@ -118,7 +116,7 @@ Result<Keywords> Keywords::Compile(Dictionary dictionary) {
         auto regex = CompileRegex("--keywords", is_regex ? words[w].text : std::string());
         MEMTOOL_TRY(regex);
         keywords.places_.push_back({a, c, w});
-        keywords.compiled_->regexes.push_back(*std::move(regex));
+        compiled->regexes.push_back(*std::move(regex));
       }
     }
   }

@@ -51,6 +51,16 @@ std::int64_t HistoryIndex::first_time() const {
   return *first_time_;
 }
 
+std::shared_ptr<const std::vector<LiveBlock>> HistoryIndex::LiveAt(const Trace& trace,
+                                                                   std::int64_t last) const {
+  OfTrace& known = traces_[GetRow(trace)];
+  if (known.live == nullptr || known.live_at != last) {
+    known.live_at = last;
+    known.live = std::make_shared<const std::vector<LiveBlock>>(replay(trace).LiveAt(last));
+  }
+  return known.live;
+}
+
 Totals HistoryIndex::TotalsAfter(std::size_t trace, std::int64_t event) const {
   OfTrace& known = traces_[trace];
   if (known.totals == nullptr) {

@@ -203,7 +203,7 @@ class SampleMaker {
 
 struct ChosenTrace {
   std::size_t trace = 0;
-  std::vector<LiveBlock> live;
+  std::shared_ptr<const std::vector<LiveBlock>> live;
 };
 
 Result<std::vector<std::size_t>> ChooseTraces(const Recording& recording, const MomentSpec& spec,
@@ -234,8 +234,8 @@ Result<std::vector<ChosenTrace>> LiveBlocks(const HistoryIndex& index, const Mom
       continue;
     }
     moment.event = *event;
-    live.push_back({i, index.replay(i).LiveAt(*event)});
-    for (const LiveBlock& block : live.back().live) {
+    live.push_back({i, index.LiveAt(trace, *event)});
+    for (const LiveBlock& block : *live.back().live) {
       moment.live = RunningAdd(moment.live, block.size);
     }
     moments->push_back(std::move(moment));
@@ -267,7 +267,7 @@ Result<LiveRecording> AtMoment(const HistoryIndex& index, const MomentSpec& spec
   RecordingBuilder builder(index.recording());
   const bool without_address =
       std::any_of(live->begin(), live->end(), [](const ChosenTrace& trace) {
-        return std::any_of(trace.live.begin(), trace.live.end(),
+        return std::any_of(trace.live->begin(), trace.live->end(),
                            [](const LiveBlock& block) { return block.without_address; });
       });
   const SampleMaker::Stacks named{
@@ -282,7 +282,7 @@ Result<LiveRecording> AtMoment(const HistoryIndex& index, const MomentSpec& spec
                        bytes);
   for (const ChosenTrace& trace : *live) {
     SampleMaker samples(builder, index, index.history().traces[trace.trace]);
-    for (const LiveBlock& block : trace.live) {
+    for (const LiveBlock& block : *trace.live) {
       samples.Add(block, named);
     }
     samples.Finish();

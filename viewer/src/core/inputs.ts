@@ -15,6 +15,7 @@ export interface InputFacts {
   format: string;
   can: (command: string) => boolean; // whether the command has an answer for it
   hasHistory: boolean;
+  nests: boolean; // there is more than one function, so that one calls another
   labels: string[];
   devices: DeviceFacts[];
   only?: string; // the one command that reads it, of what is no recording
@@ -22,7 +23,7 @@ export interface InputFacts {
 
 // Text with a failure's message, and digests of a job's ranks, are no recordings: one command each reads them.
 export function readBy(command: string, names: string[]): InputFacts[] {
-  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, labels: [], devices: [], only: command }));
+  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, nests: false, labels: [], devices: [], only: command }));
 }
 
 export function readInputs(info: Answer): InputFacts[] {
@@ -42,6 +43,7 @@ export function readInputs(info: Answer): InputFacts[] {
       // Where the core does not list them, every view is offered and shows why it has nothing.
       can: (command) => answers === undefined || answers.includes(command),
       hasHistory: devices.some((device) => device.events > 0),
+      nests: asNumber(note["functions"]) !== 1,
       labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),
       devices,
     };

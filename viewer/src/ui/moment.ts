@@ -1,7 +1,9 @@
 // Moments of the command line as events, where the page itself has to draw them.
+import { asNumber, asText } from "../core/answers";
 import type { DeviceFacts } from "../core/inputs";
 import { parseEvent } from "../core/state";
 import type { Context } from "./context";
+import type { Column } from "./grid";
 
 // For moments that the page can resolve itself; others, such as time:S, only the core can.
 export function chosenEvent(context: Context, device: DeviceFacts): number | undefined {
@@ -17,6 +19,11 @@ export function chosenEvent(context: Context, device: DeviceFacts): number | und
 export function firstDevice(context: Context): DeviceFacts | undefined {
   const { device } = context.state;
   return context.first.devices.find((one) => one.events > 0 && (device === "" || String(one.device) === device || one.name === device));
+}
+
+export function deviceColumn({ first }: Context): Column {
+  return { key: "device", title: "Device", kind: "text",
+    text: (row) => first.devices.find((one) => one.device === asNumber(row["device"]))?.name ?? asText(row["device"]) };
 }
 
 // So that a line speaks of one device alone, where there are several.

@@ -16,7 +16,7 @@ function reserved(row: Row): string {
 
 function evidence(row: Row): string {
   const error = asNumber(row["error"]);
-  return `${asText(row["evidence"])}${error > 0 ? ` ±${(100 * error).toFixed(1)}%` : ""}`;
+  return `${asText(row["evidence"])}${error > 0 ? ` ±${(100 * error).toFixed(1)}%` : ""}`.replaceAll(" ", "\u00a0");
 }
 
 function where(row: Row): string {

@@ -276,7 +276,7 @@ function partsOf(context: Context, nodes: Node[], keys: string[]): Part[] | unde
 export const flame: View = {
   id: "flame",
   title: "Flame graph",
-  shows: (context) => context.first.can("flame"),
+  shows: (context) => context.first.can("flame") && context.first.nests,
   async draw(context, into) {
     const { state } = context;
     const of = ofWhat(context);

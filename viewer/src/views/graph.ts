@@ -77,7 +77,7 @@ function drawBoxes(pen: Pen, dark: boolean, boxes: Box[], within: DOMRect, total
 export const graph: View = {
   id: "graph",
   title: "Call graph",
-  shows: (context) => context.first.can("peek"),
+  shows: (context) => context.first.can("peek") && context.first.nests,
   async draw(context, into) {
     const name = context.state.row;
     if (name === "") {

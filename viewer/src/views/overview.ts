@@ -15,7 +15,7 @@ import { sentence } from "../core/words";
 import { bar, gaugeBar } from "../ui/bars";
 import { Outdated, type Context, type View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
-import { chosenEvent, deviceWords } from "../ui/moment";
+import { chosenEvent, deviceColumn, deviceWords } from "../ui/moment";
 import { failureGauge, verdict } from "../ui/verdict";
 import { overTime } from "../ui/over_time";
 
@@ -170,7 +170,7 @@ async function steps(context: Context): Promise<HTMLElement> {
   return card(there ? `${count(answer.rows.length)} steps` : "What repeats",
     there && grid({
       columns: [
-        ...(several ? [{ key: "device", title: "Device", kind: "count" as const }] : []),
+        ...(several ? [deviceColumn(context)] : []),
         { key: "step", title: "Step", kind: "count" },
         { key: "peak", title: "Peak", kind: "size" },
         { key: "live_at_end", title: "At its end", kind: "size" },

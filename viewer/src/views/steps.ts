@@ -4,6 +4,7 @@ import { clear, h } from "../core/dom";
 import { filterWords, type State } from "../core/state";
 import type { Context, View } from "../ui/context";
 import { grid, kPlace, type Column } from "../ui/grid";
+import { deviceColumn } from "../ui/moment";
 import { said } from "../ui/said";
 
 // The device and the input that a row is of, where there are several.
@@ -22,7 +23,7 @@ function timelineOf(context: Context, row: Row, at: unknown): Partial<State> {
 }
 
 const both = (context: Context): Column[] => [
-  ...(context.first.devices.length > 1 ? [{ key: "device", title: "Device", kind: "count" } as Column] : []),
+  ...(context.first.devices.length > 1 ? [deviceColumn(context)] : []),
   ...(context.inputs.length > 1 ? [{ key: "input", title: "Input", kind: "text" } as Column] : []),
 ];
 
@@ -70,7 +71,7 @@ function keepers(context: Context, rows: Row[]): HTMLElement {
 export const steps: View = {
   id: "steps",
   title: "Steps",
-  shows: (context) => context.first.hasHistory && context.first.can("steps"),
+  shows: (context) => context.first.can("steps") && context.first.devices.some((device) => device.events > 2),
   async draw(context, into) {
     const answer = await context.json(["steps", "-n", "0", ...filterWords(context.state, ["device"]), ...context.names]);
     const rowsOf = (key: string): Row[] => (answer[key] as Row[] | undefined) ?? [];

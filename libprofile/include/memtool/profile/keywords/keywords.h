@@ -74,14 +74,12 @@ struct WordPlace {
   std::uint32_t word = 0;
 };
 
-// A dictionary ready to match; used on any number of recordings, from any thread.
+// A dictionary ready to match; used on any number of recordings, from any thread. Copies share what
+// was compiled.
 class Keywords {
  public:
   // Errors: those of ParseWord.
   static Result<Keywords> Compile(Dictionary dictionary);
-  Keywords(Keywords&&) noexcept;
-  Keywords& operator=(Keywords&&) noexcept;
-  ~Keywords();
 
   [[nodiscard]] const Dictionary& dictionary() const { return dictionary_; }
   // All words of all axes in file order; a word's number is its row.
@@ -103,7 +101,7 @@ class Keywords {
 
   Dictionary dictionary_;
   std::vector<WordPlace> places_;
-  std::unique_ptr<Compiled> compiled_;
+  std::shared_ptr<const Compiled> compiled_;
 };
 
 // The word that decides on an axis, of those that match in ascending order: the first, or of words

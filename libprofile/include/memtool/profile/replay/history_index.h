@@ -29,6 +29,9 @@ class HistoryIndex {
   [[nodiscard]] const Replay& replay(std::size_t trace) const;
   [[nodiscard]] const TraceSummary& summary(const Trace& trace) const;
   [[nodiscard]] const TraceSummary& summary(std::size_t trace) const;
+  // Replay::LiveAt; the last that was asked for is kept.
+  [[nodiscard]] std::shared_ptr<const std::vector<LiveBlock>> LiveAt(const Trace& trace,
+                                                                     std::int64_t last) const;
   // GetFirstTime of the history.
   [[nodiscard]] std::int64_t first_time() const;
   // After event `event` of the trace; -1: the base.
@@ -39,6 +42,8 @@ class HistoryIndex {
     std::unique_ptr<const Replay> replay;
     std::unique_ptr<const TraceSummary> summary;
     std::unique_ptr<RunningTotals> totals;
+    std::int64_t live_at = 0;
+    std::shared_ptr<const std::vector<LiveBlock>> live;
   };
   [[nodiscard]] std::size_t GetRow(const Trace& trace) const;
 
