@@ -15,9 +15,10 @@ third_party(Boost::program_options INCLUDES boost/libs/program_options/src
   DEFINES BOOST_NO_AUTO_PTR)
 third_party(ZLIB::ZLIB INCLUDES zlib SOURCES zlib/adler32.c zlib/crc32.c zlib/inf*.c zlib/zutil.c zlib/deflate.c
   zlib/trees.c zlib/compress.c DEFINES Z_HAVE_UNISTD_H)
+# The smallest of its decoders, which all read the same.
 third_party(PkgConfig::zstd INCLUDES zstd/lib SOURCES zstd/lib/common/*.c zstd/lib/decompress/*.c
-  DEFINES ZSTD_DISABLE_ASM)
-third_party(PkgConfig::xxhash INCLUDES xxhash SOURCES xxhash/xxhash.c)
+  DEFINES ZSTD_DISABLE_ASM ZSTD_NO_INLINE HUF_FORCE_DECOMPRESS_X1 ZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT)
+third_party(PkgConfig::xxhash INCLUDES xxhash SOURCES xxhash/xxhash.c DEFINES XXH_NO_INLINE_HINTS=1)
 third_party(PkgConfig::re2 INCLUDES re2 SOURCES re2/re2/[b-dm-z]*.cc re2/re2/filtered_re2.cc re2/re2/perl_groups.cc
   re2/util/rune.cc re2/util/strutil.cc)
 # What expat's own configuration would find out. Hash tables need no secret: a page reads for one user.
