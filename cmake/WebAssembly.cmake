@@ -36,7 +36,7 @@ third_party(yaml-cpp INCLUDES yaml-cpp/include SOURCES yaml-cpp/src/*.cpp DEFINE
 # A page is opened more often than it is downloaded over again, but it is sent as a file: code is
 # made small, except where most of the time goes.
 set(MEMTOOL_HOT "/support/(byte|code|infl|json_stream|pickle|unpack)|/torch_snapshot/[a-z_]*\\.cc|/pprof/[a-z_]*\\.cc"
-  "/src/(allocator|base|history|model|replay|rows|select|whatif)/")
+  "/src/(allocator|base|history|model|replay|rows|select|whatif)/|/answers/(write|flame|segments)[a-z_]*\\.cc")
 list(JOIN MEMTOOL_HOT "|" MEMTOOL_HOT)
 # memtool_fast_where_hot(<target>): at the end of the target's list.
 function(memtool_fast_where_hot target)

@@ -20,6 +20,7 @@
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "session/recording_cache.h"
 #include "words/refusals.h"
 #include "words/words.h"
 
@@ -92,8 +93,10 @@ class AccountCommand final : public RowsCommand {
       return names;
     }
     for (std::string& name : *names) {
-      // What can be read only once is not looked at first.
-      if (formats::GetStream(name) || formats::CertainReader(name) != nullptr) {
+      // What can be read only once is not looked at first, and what is known is a recording.
+      const bool known = streams.cache != nullptr && streams.cache->Find(RecordingCache::GetKey(
+                                                         name, input().load())) != nullptr;
+      if (known || formats::GetStream(name) || formats::CertainReader(name) != nullptr) {
         recordings.push_back(std::move(name));
         continue;
       }

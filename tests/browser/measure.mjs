@@ -138,6 +138,28 @@ async function momentSteps(page, view, last) {
   say(`a moment chosen, until ${view} is up to date`, taken);
 }
 
+// The same where a person moves it on the timeline, whose plot stays.
+async function keySteps(page) {
+  await page.click("#view-timeline");
+  await settled(page);
+  await page.locator(".plot").first().focus();
+  const taken = [];
+  for (let i = 0; i < Math.min(times, 15); ++i) {
+    taken.push(await page.evaluate(() => new Promise((done) => {
+      const begun = performance.now();
+      new MutationObserver((_all, observer) => {
+        if (document.body.dataset["state"] === "ready") {
+          observer.disconnect();
+          requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
+        }
+      }).observe(document.body, { attributes: true, attributeFilter: ["data-state"] });
+      document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+    })));
+    await page.waitForTimeout(300);
+  }
+  say("a moment by an arrow key on the timeline", taken);
+}
+
 // Resident memory of the browser's processes, in bytes: those below this one.
 function resident() {
   const parents = new Map();
@@ -193,6 +215,7 @@ async function drop() {
     for (const view of ["timeline", "allocator", "table", "flame", "overview"]) {
       await momentSteps(page, view, events);
     }
+    await keySteps(page);
   }
   clearInterval(watch);
   const seen = await page.evaluate(() => window.seen);

@@ -69,7 +69,8 @@ export class Chart {
   private block: Shape<Block> | undefined; // below the pointer
   private brush: [number, number] | undefined;
   private frame = 0;
-  private isStale = true; // the ground: all but what follows the pointer
+  private isStale = true; // the ground: all but what follows the pointer and the moment
+  private mapped: number | undefined; // the moment on the minimap
   private wait = 0;
 
   constructor(private readonly is: ChartOptions) {
@@ -109,6 +110,7 @@ export class Chart {
 
   // `part`: the range of the state, more exactly; none when all is shown.
   refine(part: Answer | undefined, chosen: number | undefined): void {
+    const before = [this.partAnswer, this.low, this.high];
     this.partAnswer = part;
     this.part = part === undefined || !part.rows.some((row) => asNumber(row["device"]) === this.device.device) ? undefined : this.series(part);
     const { from, to } = this.is.state();
@@ -120,7 +122,8 @@ export class Chart {
     this.chosen = chosen === undefined ? undefined : this.eventX(chosen);
     this.legend.fill(this.shown());
     this.say();
-    this.draw();
+    this.isStale ||= [this.partAnswer, this.low, this.high].some((one, i) => one !== before[i]);
+    this.drawOver();
   }
 
   // The chosen moment exactly, where the points of the plot may be far from it: its one row, with
@@ -130,7 +133,7 @@ export class Chart {
       : readSeries(answer, this.is.device.device, this.is.time, this.firstTime, new Colors());
     this.chosen = this.is.time && this.chosen !== undefined ? this.exact?.x.at(-1) ?? this.chosen : this.chosen;
     this.say();
-    this.draw();
+    this.drawOver();
   }
 
   // Allocations of a part of the axis; none: layers are drawn.
@@ -145,7 +148,7 @@ export class Chart {
   // A block that is outlined over its life: its allocation.
   pick(row: Row | undefined): void {
     this.picked = row === undefined ? undefined : { ...this.blockOf(row), id: asText(row["id"]) };
-    this.draw();
+    this.drawOver();
   }
   private blockOf(row: Row): Block {
     const born = asNumber(row["event"]);
@@ -246,10 +249,12 @@ export class Chart {
       this.isStale = false;
       const plot = this.plot = this.make(width);
       paint(this.ground, { width, height, draw: (pen, night) => plot.draw(pen, night) }, dark);
-      if (this.is.mapped !== false) {
-        paint(this.map, minimap({ series: this.whole, width, least: this.least, most: this.most, end: this.end, low: this.low, high: this.high, chosen: this.chosen }), dark);
-      }
+      this.mapped = undefined;
       this.strip.draw(width);
+    }
+    if (this.is.mapped !== false && this.mapped !== this.chosen) {
+      this.mapped = this.chosen;
+      paint(this.map, minimap({ series: this.whole, width, least: this.least, most: this.most, end: this.end, low: this.low, high: this.high, chosen: this.chosen }), dark);
     }
     const plot = this.plot;
     paint(this.canvas, { width, height, draw: (pen, night) => plot.over(pen, night, this.over()) }, dark);

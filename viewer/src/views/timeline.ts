@@ -157,7 +157,9 @@ class Timeline {
       await (what.range ? history.refine() : undefined);
       await (what.moment ? history.moment() : undefined);
       await (what.shapes ? history.shapes() : undefined);
-      history.chart.draw();
+      if (!what.moment) { // the chart draws what a moment changes
+        history.chart.draw();
+      }
     }
     this.remark();
     await (what.below ? this.bringBelow() : undefined);
