@@ -366,6 +366,8 @@ class Page {
           click: () => this.change({ view: view.id }) }, view.title)));
     }
     views.forEach((view, i) => this.tabs.children[i]!.setAttribute("aria-current", view === shown ? "page" : "false"));
+    const tab = this.tabs.children[views.indexOf(shown)] as HTMLElement | undefined;
+    this.tabs.scrollLeft = Math.max(0, (tab?.offsetLeft ?? 0) - this.tabs.offsetLeft - 40); // where they stand in a row
   }
 
   // A keyboard stays where it was: on the element of the same name, or the same picture.

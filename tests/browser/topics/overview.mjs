@@ -155,6 +155,23 @@ export default async function overview(it, { given, testdata }) {
       await show(page, view);
       await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
       await page.emulateMedia({ media: "print" });
+      if (view === "timeline" || view === "allocator") {
+        const above = page.locator(":is(.layered, .layers) canvas").nth(1);
+        check(`print, ${view}: no canvas lies over another`, !(await above.isVisible()));
+        const [same, all] = await page.evaluate(() => {
+          const [below, over] = [...document.querySelectorAll(":is(.layered, .layers) canvas")].map((canvas) =>
+            canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data);
+          let [same, all] = [0, 0];
+          for (let i = 0; i < over.length; i += 4) {
+            if (over[i + 3] > 250) {
+              all += 1;
+              same += [0, 1, 2].every((k) => Math.abs(over[i + k] - below[i + k]) < 9) ? 1 : 0;
+            }
+          }
+          return [same, all];
+        });
+        check(`print, ${view}: what was above is in the one below`, (all > 20 || view === "allocator") && same >= 0.9 * all, `${same} of ${all}`);
+      }
       const found = await page.evaluate(() => {
         const cut = [...document.querySelectorAll("header .inputs, main, main *, footer, footer *")].filter((one) => {
           const style = getComputedStyle(one);

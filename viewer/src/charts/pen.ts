@@ -321,11 +321,20 @@ export function toSvg(picture: Picture, title: string): string {
 const painted = new WeakMap<HTMLCanvasElement, Picture>();
 
 // All that is shown, in the colours of now: before it is printed, and after.
-export function paintAgain(dark: boolean): void {
+// `printed`: what lies over a canvas is drawn into it, because a canvas above another is printed as if
+// it were not transparent.
+export function paintAgain(dark: boolean, printed = false): void {
   for (const canvas of document.querySelectorAll("canvas")) {
     const picture = painted.get(canvas);
+    const over = printed && canvas.nextElementSibling instanceof HTMLCanvasElement ? painted.get(canvas.nextElementSibling) : undefined;
     if (picture !== undefined) {
-      paint(canvas, picture, dark);
+      paint(canvas, over === undefined ? picture : { ...picture, draw: (pen, night) => {
+        picture.draw(pen, night);
+        pen.within(undefined);
+        pen.faint(1);
+        over.draw(pen, night);
+      } }, dark);
+      painted.set(canvas, picture);
     }
   }
 }

@@ -42,7 +42,7 @@ export function watchLook(again: () => void): void {
   });
   window.addEventListener("beforeprint", () => {
     put(false);
-    paintAgain(isDark());
+    paintAgain(isDark(), true);
   });
   window.addEventListener("afterprint", () => {
     put(wanted());

@@ -33,7 +33,7 @@ export function verdict(answer: Record<string, unknown>, ways: Ways, next = fals
   const all = (answer["sentences"] as { kind: string; text: string }[] | undefined) ?? [];
   const shown = all.filter(({ kind }) => kind !== "NEXT" || next);
   return h("section", { class: "card verdict" },
-    h("h2", { class: "answer" }, asText(answer["answer"])),
+    h("h2", { class: answer["verdict"] === "none" ? "answer" : "answer alarm" }, asText(answer["answer"])),
     h("dl", { class: "facts sentences" }, ...shown.flatMap(({ kind, text }, i) =>
       [h("dt", {}, shown[i - 1]?.kind === kind ? "" : kKinds[kind] ?? kind), sentences(text, ways)])));
 }

@@ -30,7 +30,7 @@ function eventGrid(context: Context, rows: Row[], chosen: number | undefined, pi
       { key: "size", title: "Size", kind: "size" },
       { key: "allocated", title: "Live after", kind: "size" },
       { key: "id", title: "Block", kind: "text" },
-      { key: "lived_events", title: "Lived", kind: "text", text: (row) => (asText(row["id"]) === "" ? "" : lifetime(row)) },
+      { key: "lived_events", title: "Lived", kind: "text", text: (row) => (asText(row["id"]) === "" ? "" : lifetime(row).replaceAll(" ", "\u00a0")) },
       { key: "partner", title: "Other end", kind: "count" },
       kWhere,
       kPlace,

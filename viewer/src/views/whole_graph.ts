@@ -164,8 +164,7 @@ class Graph {
     const i = this.pointed >= 0 ? this.pointed : this.chosen;
     const node = this.calls.nodes[i];
     if (node === undefined) {
-      clear(this.says, "lines are as thick as the bytes that pass, dashed where they run back up; ",
-        "the bars: dark what a function holds itself, blue what it calls holds");
+      clear(this.says, "lines: the bytes that pass, dashed where they run back up; bars: dark what a function holds itself, blue what it calls holds");
     } else {
       clear(this.says, h("b", {}, asText(node.row["name"]).slice(0, 500)), `  ${place(node.row)}  `,
         `${size(node.cum)} · ${percent(node.cum, this.calls.total)} of all · ${size(node.flat)} itself`);
