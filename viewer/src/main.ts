@@ -112,9 +112,9 @@ class Page {
         open, openBase, this.adding),
       h("div", { class: "body" }, this.tabs, h("div", { class: "pane" }, this.files, this.filters, this.keys, this.content, this.lines)));
     window.addEventListener("hashchange", () => {
+      const before = this.state;
       this.state = readState(location.hash);
-      look(this.state);
-      void this.draw();
+      this.follow(before);
     });
     window.addEventListener("keydown", (event) => this.key(event));
     document.body.addEventListener("dragover", (event) => event.preventDefault());
@@ -279,9 +279,21 @@ class Page {
   }
 
   private change(patch: Partial<State>): void {
+    const before = this.state;
     this.adopt(patch);
+    this.follow(before);
+  }
+
+  // A view that stays as it is at another moment says so.
+  private follow(before: State): void {
     look(this.state);
-    void this.draw();
+    const changed = (Object.keys(this.state) as (keyof State)[]).filter((key) => this.state[key] !== before[key]);
+    const { context } = this;
+    if (context?.onMoment !== undefined && this.isShown(context) && changed.length > 0 && changed.every((key) => key === "at" || key === "block")) {
+      void this.update(context, context.onMoment);
+    } else {
+      void this.draw();
+    }
   }
 
   private async refine(context: Context, patch: Partial<State>, work: () => Promise<void>): Promise<void> {
@@ -289,6 +301,10 @@ class Page {
       return;
     }
     this.adopt(patch);
+    await this.update(context, work);
+  }
+
+  private async update(context: Context, work: () => Promise<void>): Promise<void> {
     context.state = this.state;
     context.turn = ++this.drawing;
     context.lines.length = 0;

@@ -34,6 +34,7 @@ export class Context {
   readonly lines: string[][] = [];
   picture: (() => Picture) | undefined; // what "save SVG" saves
   pictureWords: string[] | undefined; // the line that has its figures, if not the first
+  onMoment: (() => Promise<void>) | undefined; // brings what another moment or block changes, in a view that stays
   keys: Record<string, () => void> = {}; // of this view, anywhere on the page
   turn = 0;
 

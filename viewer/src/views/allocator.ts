@@ -313,6 +313,8 @@ export const allocator: View = {
   title: "Allocator",
   shows: (context) => context.first.can("segments") || context.first.hasHistory,
   async draw(context, into) {
-    await new Page(context, into).bring();
+    const page = new Page(context, into);
+    await page.bring();
+    context.onMoment = () => page.bring();
   },
 };

@@ -4,7 +4,7 @@ import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { h } from "../core/dom";
 import { count, percent, size } from "../core/format";
 
-const kFirstShown = 150;
+const kFirstShown = 40;
 
 function isIn(address: string, row: Row): boolean {
   try {

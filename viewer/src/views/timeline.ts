@@ -73,6 +73,7 @@ class Timeline {
     this.into.append(this.note, this.below);
     context.picture = this.histories.length === 0 ? undefined : () => stacked(this.histories.map(({ chart }) => chart.picture()));
     await this.bring({ shapes: true, below: true });
+    context.onMoment = () => this.bring({ range: true, moment: true, below: true });
   }
 
   // Of one scale and one axis.
