@@ -76,12 +76,6 @@ Result<void> ExportReader::Recognise() {
   const auto strings = file_.HasTable("StringIds");
   MEMTOOL_TRY(strings);
   if (!nsight && !*strings) {
-    const auto ascend = file_.HasTable("NPU_INFO");
-    MEMTOOL_TRY(ascend);
-    if (*ascend) {
-      return Fail(ErrorCode::kUnsupported, "this is a database of Ascend's profilers",
-                  "--input-format ascend-db reads it");
-    }
     return Fail(
         ErrorCode::kUnsupported,
         "this is a SQLite database, but not one that Nsight Systems exported",
