@@ -79,7 +79,8 @@ Result<void> ExportReader::Recognise() {
     return Fail(
         ErrorCode::kUnsupported,
         "this is a SQLite database, but not one that Nsight Systems exported",
-        "nsys export --type sqlite and rocprofv3 --output-format rocpd write what memtool reads");
+        "nsys export --type sqlite writes one; --input-format rocpd reads databases of rocprofv3, "
+        "--input-format ascend-db those of Ascend's profilers");
   }
   return {};
 }
