@@ -47,18 +47,18 @@ std::string_view BuiltinFor(const Metadata& metadata) {
 
 }  // namespace
 
-Result<Keywords> BuiltinKeywords(const std::string& builtin) {
+Result<Keywords> BuiltinKeywords(const std::string& name) {
   static std::mutex mutex;
   static std::map<std::string, Keywords> known;
   const std::lock_guard lock(mutex);
-  if (const auto found = known.find(builtin); found != known.end()) {
+  if (const auto found = known.find(name); found != known.end()) {
     return found->second;
   }
-  auto file = formats::ReadKeywords(builtin);
+  auto file = formats::ReadKeywords(name);
   MEMTOOL_TRY(file);
   auto keywords = Keywords::Compile(std::move(file->dictionary));
   MEMTOOL_TRY(keywords);
-  return known.emplace(builtin, *std::move(keywords)).first->second;
+  return known.emplace(name, *std::move(keywords)).first->second;
 }
 
 void KeywordsOption::Declare(po::options_description_easy_init add) {

@@ -1,7 +1,6 @@
 #include "memtool/profile/replay/replay.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/row_map.h"
@@ -44,114 +43,6 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
   }
   return bytes;
 }
-
-// Answers "what was the highest value since time T?" for any T while values are still arriving.
-//
-// Only values that no later value has reached can ever be the answer, so a new value removes all
-// smaller or equal ones before it. What remains is a stack with rising times and falling values:
-// its first point at or after T is the maximum since T. Each value is pushed and removed at most
-// once: a trace costs linear time, and a question a search.
-class SuffixMaxima {
- public:
-  void Push(std::uint64_t time, std::int64_t value) {
-    while (!points_.empty() && points_.back().value <= value) {
-      points_.pop_back();
-    }
-    points_.push_back({time, value});
-  }
-  // The maximum of all values.
-  [[nodiscard]] std::int64_t Max() const { return points_.front().value; }
-  // The maximum of the values pushed at `since` or later.
-  [[nodiscard]] std::int64_t MaxSince(std::uint64_t since) const {
-    // A galloping search: groups that allocate often ask about the last few points, for which a
-    // plain binary search over the whole stack would be the larger part of the cost.
-    const std::size_t size = points_.size();
-    std::size_t stride = 1;
-    while (stride < size && points_[size - stride].time >= since) {
-      stride *= 2;
-    }
-    const auto from = points_.end() - static_cast<std::ptrdiff_t>(std::min(stride, size));
-    const auto at =
-        std::lower_bound(from, points_.end(), since,
-                         [](const Point& p, std::uint64_t time) { return p.time < time; });
-    return at->value;
-  }
-
- private:
-  struct Point {
-    std::uint64_t time;
-    std::int64_t value;
-  };
-  std::vector<Point> points_;
-};
-
-// The highest total without each of several groups, from one pass over the events.
-//
-// For a group G this is max over t of total(t) - held_G(t). Replaying the trace once per group
-// would be rows x events. But held_G is constant between two events of G, and there the maximum of
-// the difference is the maximum of the total, less a constant. So a group is looked at only when
-// its own bytes change (Settle), and the maximum of the total since its last change comes from
-// SuffixMaxima: the whole is events x (groups of an allocation) x log.
-class PeaksWithout {
- public:
-  explicit PeaksWithout(std::size_t count) : groups_(count) {}
-
-  // What was there before the first event, then Begin(), then each event's change, in order.
-  void AddBefore(std::span<const std::uint32_t> members, std::int64_t bytes) {
-    total_ = RunningAdd(total_, bytes);
-    for (const std::uint32_t row : members) {
-      if (row != Replay::kNoGroup) {
-        groups_[row].held = RunningAdd(groups_[row].held, bytes);
-      }
-    }
-  }
-  void Begin() { maxima_.Push(0, total_); }
-  void Change(std::span<const std::uint32_t> members, std::int64_t change, std::uint32_t event) {
-    for (const std::uint32_t row : members) {
-      if (row != Replay::kNoGroup) {
-        Group& group = groups_[row];
-        Settle(group);
-        group.held = RunningAdd(group.held, change);
-        group.since = event + 1;
-      }
-    }
-    total_ = RunningAdd(total_, change);
-    maxima_.Push(event + 1, total_);
-  }
-  [[nodiscard]] std::vector<std::int64_t> Take() && {
-    std::vector<std::int64_t> peaks;
-    peaks.reserve(groups_.size());
-    for (Group& group : groups_) {
-      Settle(group);
-      peaks.push_back(group.peak);
-    }
-    return peaks;
-  }
-
- private:
-  struct Group {
-    std::int64_t held = 0;
-    std::uint64_t since = 0;  // the event after the last change
-    std::int64_t peak = INT64_MIN;
-  };
-
-  // Closes the stretch in which the group's bytes stayed the same. The test before the search is
-  // what makes it cheap: not even the highest total of the whole trace so far, with what the group
-  // holds now, beats the peak that it has already, so the search cannot either.
-  void Settle(Group& group) const {
-    if (Without(maxima_.Max(), group) > group.peak) {
-      group.peak = std::max(group.peak, Without(maxima_.MaxSince(group.since), group));
-    }
-  }
-  static std::int64_t Without(std::int64_t total, const Group& group) {
-    return IsClamped(total) || IsClamped(group.held) ? INT64_MAX
-                                                     : SaturatingSubtract(total, group.held);
-  }
-
-  std::vector<Group> groups_;
-  SuffixMaxima maxima_;
-  std::int64_t total_ = 0;
-};
 
 }  // namespace
 
@@ -216,50 +107,74 @@ std::uint32_t Replay::EndOf(std::uint32_t event) const {
   return end;
 }
 
-Replay::Replay(const Recording& recording, const Trace& trace)
-    : recording_(recording), trace_(trace), events_(GetEvents(recording, trace)) {
-  // Pairs every free with the allocation that it ends, by address. Files begin and end in the
-  // middle of a program, so some blocks have only one end:
-  //   * a free without an allocation (unmatched_): allocated before the recording began;
-  //   * a block in the final state that no event allocated (unopened_): likewise, and still live;
-  //   * an allocation without a partner: still live at the end.
-  // The first two count as live before the first event.
-  partner_.assign(events_.size(), kNoEvent);
-  RowMap live;
-  RowMap waiting;  // address → row of waiting_
-  const auto settle = [&](std::uint64_t address, std::uint32_t event) {
-    if (const std::uint32_t row = waiting.size() == 0 ? RowMap::kNone : waiting.Take(address);
-        row != RowMap::kNone) {
-      waiting_[row].until = event;
-    }
-  };
-  for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const Event& event = events_[i];
+// Pairs every free with the allocation that it ends, by address.
+class Replay::Matcher {
+ public:
+  explicit Matcher(Replay& made) : made_(made) {}
+
+  void Add(std::uint32_t i) {
+    const Event& event = made_.events_[i];
     if (event.action == Action::kFreeRequested) {
-      const bool completes_next = i + 1 < events_.size() && events_[i + 1].key == event.key &&
-                                  events_[i + 1].action == Action::kFreeCompleted;
-      if (!completes_next) {
-        settle(event.key, i);
-        waiting.Put(event.key, static_cast<std::uint32_t>(waiting_.size()));
-        waiting_.push_back({.request = i});
-      }
+      AddRequest(i, event.key);
     } else if (event.action == Action::kAlloc) {
-      settle(event.key, i);
-      double_allocs_ += live.Put(event.key, i) != RowMap::kNone ? 1 : 0;
+      Settle(event.key, i);
+      made_.double_allocs_ += live_.Put(event.key, i) != RowMap::kNone ? 1 : 0;
     } else if (event.action == Action::kFreeCompleted) {
-      settle(event.key, i);
-      const std::uint32_t opened = live.Take(event.key);
-      partner_[i] = opened;
-      if (opened == RowMap::kNone) {
-        unmatched_.push_back(i);
-      } else {
-        partner_[opened] = i;
-        size_changes_ += events_[opened].size != event.size ? 1 : 0;
-      }
+      Settle(event.key, i);
+      AddFree(i, event);
     }
   }
+  [[nodiscard]] bool IsLive(std::uint64_t address) const {
+    return live_.Get(address) != RowMap::kNone;
+  }
+
+ private:
+  void AddRequest(std::uint32_t i, std::uint64_t address) {
+    const auto events = made_.events_;
+    const bool completes_next = i + 1 < events.size() && events[i + 1].key == address &&
+                                events[i + 1].action == Action::kFreeCompleted;
+    if (!completes_next) {
+      Settle(address, i);
+      waiting_.Put(address, static_cast<std::uint32_t>(made_.waiting_.size()));
+      made_.waiting_.push_back({.request = i});
+    }
+  }
+  void AddFree(std::uint32_t i, const Event& event) {
+    const std::uint32_t opened = live_.Take(event.key);
+    made_.partner_[i] = opened;
+    if (opened == RowMap::kNone) {
+      made_.unmatched_.push_back(i);
+    } else {
+      made_.partner_[opened] = i;
+      made_.size_changes_ += made_.events_[opened].size != event.size ? 1 : 0;
+    }
+  }
+  void Settle(std::uint64_t address, std::uint32_t event) {
+    const std::uint32_t row = waiting_.size() == 0 ? RowMap::kNone : waiting_.Take(address);
+    if (row != RowMap::kNone) {
+      made_.waiting_[row].until = event;
+    }
+  }
+
+  Replay& made_;
+  RowMap live_;     // address → event
+  RowMap waiting_;  // address → row of Replay::waiting_
+};
+
+Replay::Replay(const Recording& recording, const Trace& trace)
+    : recording_(recording), trace_(trace), events_(GetEvents(recording, trace)) {
+  // Files begin and end in the middle of a program, so some blocks have only one end:
+  //   * a free without an allocation (unmatched_): allocated before the recording began;
+  //   * a block in the final state that no event allocated (unopened_): likewise, and still live;
+  //   * an allocation without a partner (unended_): still live at the end.
+  // The first two count as live before the first event.
+  partner_.assign(events_.size(), kNoEvent);
+  Matcher matcher(*this);
+  for (std::uint32_t i = 0; i < events_.size(); ++i) {
+    matcher.Add(i);
+  }
   ForEachLiveBlock(recording, trace, [&](std::uint32_t row, const Block& block) {
-    if (live.Get(block.address) == RowMap::kNone) {
+    if (!matcher.IsLive(block.address)) {
       unopened_.push_back(row);
     }
   });
@@ -438,69 +353,6 @@ std::vector<LiveBlock> Replay::LiveAt(std::int64_t last) const {
     return a.address != b.address ? a.address < b.address : a.event < b.event;
   });
   return blocks;
-}
-
-// The groups of a stack, or those for what has no frames.
-std::span<const std::uint32_t> Replay::GroupsOfStack(
-    const SharedGroups& groups, StackId stack,
-    std::span<const std::uint32_t> without_frames) const {
-  if (!HasFrames(stack)) {
-    return without_frames;
-  }
-  const std::uint32_t first = groups.first[stack.value()];
-  return groups.members.subspan(first, groups.first[stack.value() + 1] - first);
-}
-
-// The groups of what an event that changes live bytes is about.
-std::span<const std::uint32_t> Replay::GroupsOfEvent(const SharedGroups& groups,
-                                                     std::uint32_t event) const {
-  if (events_[event].action == Action::kAdjust) {
-    return groups.without_address;
-  }
-  const bool is_free = events_[event].action == Action::kFreeCompleted;
-  const std::uint32_t opened = is_free ? partner_[event] : event;
-  if (opened == kNoEvent) {
-    return groups.before_recording;
-  }
-  return GroupsOfStack(groups, events_[opened].stack, groups.without_stack);
-}
-
-std::vector<std::int64_t> Replay::PeakWithout(const Groups& groups) const {
-  std::vector<std::uint32_t> first(groups.of_stack.size() + 1);
-  std::iota(first.begin(), first.end(), 0U);
-  return PeakWithout(SharedGroups{.first = first,
-                                  .members = groups.of_stack,
-                                  .before_recording = {&groups.before_recording, 1},
-                                  .without_stack = {&groups.without_stack, 1},
-                                  .count = groups.count,
-                                  .without_address = {&groups.without_address, 1}});
-}
-
-std::vector<std::int64_t> Replay::PeakWithout(const SharedGroups& groups) const {
-  PeaksWithout peaks(groups.count);
-  const std::span<const std::uint32_t> before = groups.before_recording;
-  for (const std::uint32_t i : unmatched_) {
-    peaks.AddBefore(before, events_[i].size);
-  }
-  for (const std::uint32_t row : unopened_) {
-    const Block& block = recording_.state->blocks[row];
-    peaks.AddBefore(GroupsOfStack(groups, block.stack, groups.before_recording), block.requested);
-  }
-  peaks.AddBefore(before, preexisting_);
-  peaks.AddBefore(groups.without_address, base_without_address_);
-  peaks.Begin();
-  for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const Event& event = events_[i];
-    const bool is_free = event.action == Action::kFreeCompleted;
-    if (!is_free && event.action != Action::kAlloc && event.action != Action::kAdjust) {
-      continue;
-    }
-    // ChangeAt(i), which need not be called: a free gives back what its allocation took.
-    const std::uint32_t allocation = is_free ? partner_[i] : kNoEvent;
-    const std::int64_t size = allocation == kNoEvent ? event.size : events_[allocation].size;
-    peaks.Change(GroupsOfEvent(groups, i), is_free ? SaturatingSubtract(0, size) : size, i);
-  }
-  return std::move(peaks).Take();
 }
 
 }  // namespace memtool

@@ -145,6 +145,7 @@ class Replay {
   [[nodiscard]] std::int64_t base_without_address() const { return base_without_address_; }
 
  private:
+  class Matcher;
   [[nodiscard]] bool HasFrames(StackId stack) const {
     return stack.valid() && !recording_.Stack(stack).empty();
   }
