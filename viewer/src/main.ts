@@ -3,7 +3,7 @@ import { toSvg } from "./charts/pen";
 import type { Answer } from "./core/answers";
 import { unarmoured } from "./core/armour";
 import { Core } from "./core/core";
-import { append, clear, field, h } from "./core/dom";
+import { append, clear, field, h, swap } from "./core/dom";
 import { commandLine, size } from "./core/format";
 import { readBy, readInputs, type InputFacts } from "./core/inputs";
 import { inflated, taken } from "./core/packed";
@@ -15,6 +15,7 @@ import { frameChips, frameField } from "./ui/chips";
 import { Context, Outdated, Session, type View } from "./ui/context";
 import { look, lookChoice, watchLook } from "./ui/look";
 import { save } from "./ui/save";
+import { drawTabs } from "./ui/tabs";
 import { tray } from "./ui/tray";
 import { welcome } from "./ui/welcome";
 import { advise } from "./views/advise";
@@ -350,7 +351,7 @@ class Page {
     context.turn = turn;
     const views: View[] = kViews.filter((view) => (context.first.only ?? view.id) === view.id && view.shows(context));
     const view = views.find((one) => one.id === this.state.view) ?? views[0]!;
-    this.drawTabs(views, view);
+    drawTabs(this.tabs, views, view, (id) => this.change({ view: id }));
     this.drawFilters(context);
     const begun = performance.now();
     this.context = context;
@@ -358,7 +359,7 @@ class Page {
     // The old picture stays until the new one is there.
     const first = this.content.querySelector(".view") === null;
     try {
-      await view.draw(context, first ? this.show(into) : into);
+      await view.draw(context, first ? swap(this.content, into) : into);
     } catch (error) {
       if (error instanceof Outdated) {
         return;
@@ -370,32 +371,9 @@ class Page {
     }
     this.say("");
     if (into.parentElement !== this.content) {
-      this.show(into);
+      swap(this.content, into);
     }
     this.done(context, begun);
-  }
-
-  private drawTabs(views: View[], shown: View): void {
-    if (this.tabs.children.length !== views.length || views.some((view, i) => this.tabs.children[i]!.id !== `view-${view.id}`)) {
-      clear(this.tabs, ...views.map((view, i) =>
-        h("button", { type: "button", id: `view-${view.id}`, title: `${view.title} (${(i + 1) % 10})`,
-          click: () => this.change({ view: view.id }) }, view.title)));
-    }
-    views.forEach((view, i) => this.tabs.children[i]!.setAttribute("aria-current", view === shown ? "page" : "false"));
-    const tab = this.tabs.children[views.indexOf(shown)] as HTMLElement | undefined;
-    this.tabs.scrollLeft = Math.max(0, (tab?.offsetLeft ?? 0) - this.tabs.offsetLeft - 40); // where they stand in a row
-  }
-
-  // A keyboard stays where it was: on the element of the same name, or the same picture.
-  private show(into: HTMLElement): HTMLElement {
-    const active = document.activeElement;
-    const inside = active !== null && this.content.contains(active) && active !== this.content;
-    const path = !inside ? "" : active.id !== "" ? `#${CSS.escape(active.id)}`
-      : active instanceof HTMLCanvasElement ? `canvas.${active.className}` : "";
-    this.content.replaceChildren(into);
-    const same = path === "" ? null : into.querySelector<HTMLElement>(path);
-    (same ?? (inside ? this.content : null))?.focus({ preventScroll: true });
-    return into;
   }
 
   private drawFilters(context: Context): void {

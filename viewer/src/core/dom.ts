@@ -61,3 +61,16 @@ export function field(
   });
   return input;
 }
+
+// Puts an element in place of what is in another. A keyboard stays where it was: on the element of the same
+// name, or the same picture.
+export function swap<T extends HTMLElement>(content: HTMLElement, into: T): T {
+  const active = document.activeElement;
+  const inside = active !== null && content.contains(active) && active !== content;
+  const path = !inside ? "" : active.id !== "" ? `#${CSS.escape(active.id)}`
+    : active instanceof HTMLCanvasElement ? `canvas.${active.className}` : "";
+  content.replaceChildren(into);
+  const same = path === "" ? null : into.querySelector<HTMLElement>(path);
+  (same ?? (inside ? content : null))?.focus({ preventScroll: true });
+  return into;
+}
