@@ -171,11 +171,7 @@ class EventLog {
         ++damaged_;
         continue;
       }
-      if (++rows_ > limits_.samples) {
-        ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
-                  fmt::format("more than {} rows", limits_.samples),
-                  "lift it with --max samples=N");
-      }
+      lines_.CheckRows(++rows_);
       Take(row, form->sourced);
     }
     if (rows_ == 0) {
@@ -191,29 +187,20 @@ class EventLog {
                            "there before the log",
                            unknown_);
     History history = std::move(events_).Finish(Clock::kRelative);
-    for (Trace& trace : history.traces) {
-      for (const Resource& resource : resources_) {
-        if (resource.facts.trace == trace.name) {
-          trace.checked_changes += resource.checked;
-          trace.agreeing_changes += resource.agreeing;
-        }
-      }
+    for (const Resource& resource : resources_) {
+      AddChecks(history, resource.facts, resource.checked, resource.agreeing);
     }
     builder_.SetHistory(std::move(history));
   }
 
  private:
   void AddResources(const std::vector<std::string>& names) {
-    KeyMap<std::string, std::uint8_t> places;
+    Places places;
     resources_.reserve(names.size());  // facts of unknown ones refer to their names
     for (const std::string& name : names) {
       Resource& resource = resources_.emplace_back(Resource{.name = name});
       resource.facts = FactsOf(resource.name);
-      const auto [known, added] = places.try_emplace(std::string(resource.facts.trace));
-      if (added) {
-        known->second = *events_.AddPlace(PlaceOf(resource.facts));
-      }
-      resource.place = known->second;
+      resource.place = places.Of(resource.facts, events_);
       resource.location = LocationOf(name);
     }
   }

@@ -204,7 +204,7 @@ class Resource {
 class TrackingLog {
  public:
   TrackingLog(ByteWindow& in, const Limits& limits, RecordingBuilder& builder)
-      : lines_(in, limits), limits_(limits), builder_(builder) {}
+      : lines_(in, limits), builder_(builder) {}
 
   void Read() {
     std::string_view line;
@@ -222,11 +222,7 @@ class TrackingLog {
         ++damaged_;
         continue;
       }
-      if (++rows_ > limits_.samples) {
-        ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
-                  fmt::format("more than {} rows", limits_.samples),
-                  "lift it with --max samples=N");
-      }
+      lines_.CheckRows(++rows_);
       Take(row);
     }
     if (rows_ == 0) {
@@ -244,29 +240,19 @@ class TrackingLog {
       }
     }
     History history = std::move(events_).Finish(Clock::kRelative);
-    for (Trace& trace : history.traces) {
-      for (const Resource& resource : resources_) {
-        if (resource.facts().trace == trace.name) {
-          trace.checked_changes += resource.checked();
-          trace.agreeing_changes += resource.agreeing();
-        }
-      }
+    for (const Resource& resource : resources_) {
+      raft::AddChecks(history, resource.facts(), resource.checked(), resource.agreeing());
     }
     builder_.SetHistory(std::move(history));
   }
 
  private:
   void AddResources(std::vector<std::string> names) {
-    KeyMap<std::string, std::uint8_t> places;
+    raft::Places places;
     resources_.reserve(names.size());  // facts of unknown ones refer to their names
     for (std::string& name : names) {
       Resource& resource = resources_.emplace_back(builder_, events_, std::move(name));
-      const ResourceFacts& facts = resource.facts();
-      const auto [known, added] = places.try_emplace(std::string(facts.trace));
-      if (added) {
-        known->second = *events_.AddPlace(raft::PlaceOf(facts));
-      }
-      resource.SetPlace(known->second);
+      resource.SetPlace(places.Of(resource.facts(), events_));
     }
   }
 
@@ -305,7 +291,6 @@ class TrackingLog {
   }
 
   Lines lines_;
-  const Limits& limits_;
   RecordingBuilder& builder_;
   AddressEvents events_;
   std::vector<Resource> resources_;

@@ -20,13 +20,27 @@ ResourceFacts FactsOf(std::string_view name) {
   return known == kResources.end() ? ResourceFacts{name, name, DomainKind::kDevice, 0, 2} : *known;
 }
 
-MemoryPlace PlaceOf(const ResourceFacts& facts) {
-  return {.trace = std::string(facts.trace),
-          .domain = std::string(facts.name),
-          .device = facts.device,
-          .kind = facts.kind,
-          .level = DomainLevel::kAllocator,
-          .rank = facts.rank};
+std::uint8_t Places::Of(const ResourceFacts& facts, AddressEvents& events) {
+  const auto [known, added] = known_.try_emplace(std::string(facts.trace));
+  if (added) {
+    known->second = *events.AddPlace({.trace = std::string(facts.trace),
+                                      .domain = std::string(facts.name),
+                                      .device = facts.device,
+                                      .kind = facts.kind,
+                                      .level = DomainLevel::kAllocator,
+                                      .rank = facts.rank});
+  }
+  return known->second;
+}
+
+void AddChecks(History& history, const ResourceFacts& facts, std::uint64_t checked,
+               std::uint64_t agreeing) {
+  for (Trace& trace : history.traces) {
+    if (facts.trace == trace.name) {
+      trace.checked_changes += checked;
+      trace.agreeing_changes += agreeing;
+    }
+  }
 }
 
 }  // namespace memtool::formats::raft

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+#include "memtool/profile/base/key_hash.h"
 #include "support/history/address_events.h"
 
 namespace memtool::formats::raft {
@@ -22,6 +24,19 @@ struct ResourceFacts {
 
 // Those of an unknown one refer to `name`.
 ResourceFacts FactsOf(std::string_view name);
-MemoryPlace PlaceOf(const ResourceFacts& facts);
+
+// The places of a file's resources: those of one trace are one.
+class Places {
+ public:
+  // Added to `events` where it is new; kMaxResources fit.
+  std::uint8_t Of(const ResourceFacts& facts, AddressEvents& events);
+
+ private:
+  KeyMap<std::string, std::uint8_t> known_;  // by trace
+};
+
+// How many changes of a resource its own totals were compared with, and how many agree.
+void AddChecks(History& history, const ResourceFacts& facts, std::uint64_t checked,
+               std::uint64_t agreeing);
 
 }  // namespace memtool::formats::raft

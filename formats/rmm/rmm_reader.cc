@@ -26,7 +26,7 @@ using rmm::RmmRow;
 class RmmLog {
  public:
   RmmLog(ByteWindow& in, const Limits& limits, RecordingBuilder& builder)
-      : lines_(in, limits), limits_(limits), builder_(builder) {
+      : lines_(in, limits), builder_(builder) {
     events_.AddPlace(
         {.trace = "0", .domain = "allocations", .device = 0, .level = DomainLevel::kAllocator});
   }
@@ -74,10 +74,7 @@ class RmmLog {
   }
 
   void Take(const RmmRow& row) {
-    if (++rows_ > limits_.samples) {
-      ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
-                fmt::format("more than {} rows", limits_.samples), "lift it with --max samples=N");
-    }
+    lines_.CheckRows(++rows_);
     Event event{.key = row.pointer,
                 .size = row.size,
                 .time = TimeOf(row.time),
@@ -137,7 +134,6 @@ class RmmLog {
   }
 
   Lines lines_;
-  const Limits& limits_;
   RecordingBuilder& builder_;
   AddressEvents events_;
   KeyMap<std::uint64_t, LabelSetId> labels_;  // by thread

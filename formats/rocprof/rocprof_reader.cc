@@ -61,7 +61,7 @@ struct AllocationRow {
 
 class AllocationTrace {
  public:
-  AllocationTrace(ByteWindow& in, const Limits& limits) : lines_(in, limits), limits_(limits) {}
+  AllocationTrace(ByteWindow& in, const Limits& limits) : lines_(in, limits) {}
 
   void Read() {
     std::string_view line;
@@ -83,11 +83,7 @@ class AllocationTrace {
       if (!whole || !Take(fields)) {
         ++damaged_;
       }
-      if (rows_.size() > limits_.samples) {
-        ThrowRead(ErrorCode::kLimit, lines_.offset(), fmt::format("line {}", lines_.number()),
-                  fmt::format("more than {} rows", limits_.samples),
-                  "lift it with --max samples=N");
-      }
+      lines_.CheckRows(rows_.size());
     }
     if (rows_.empty() && damaged_ > 0) {
       ThrowRead(ErrorCode::kMalformed, lines_.offset(), fmt::format("line {}", lines_.number()),
@@ -185,7 +181,6 @@ class AllocationTrace {
   }
 
   Lines lines_;
-  const Limits& limits_;
   std::optional<CsvColumns<kColumns>> columns_;
   RowVector<AllocationRow> rows_;
   std::vector<rocm::Agent> agents_;

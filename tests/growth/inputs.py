@@ -174,10 +174,19 @@ def memscope(n):
         yield b'%d,FREE,PTA,N/A,%d,7,8,0,%#x,"{addr:%#x,size:1024}",,\n' % (5 * n + i, SECOND ** 3 + 100 * n + i, AT + KIB * i, AT + KIB * i)
 
 
+def write_database(path, tables):
+    """Of (name, columns, rows) each."""
+    db = sqlite3.connect(path)
+    for name, columns, rows in tables:
+        db.execute(f"CREATE TABLE {name} ({columns})")
+        db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    db.close()
+
+
 def nsys(n, path):
     process = 1 << 48 | 4242 << 24
-    db = sqlite3.connect(path)
-    for name, columns, rows in [
+    write_database(path, [
             ("META_DATA_EXPORT", "name, value", [("EXPORT_SCHEMA_VERSION", "3.24.2")]),
             ("StringIds", "id INTEGER PRIMARY KEY, value", [(i, f"call{i}") for i in range(n)]),
             ("CUPTI_ACTIVITY_KIND_RUNTIME", "start, end, globalTid, correlationId, nameId, returnValue, callchainId",
@@ -186,46 +195,32 @@ def nsys(n, path):
              [(i, i, 0, 0, 4096 + i, 0) for i in range(n)]),
             ("CUDA_GPU_MEMORY_USAGE_EVENTS", "start, globalPid, deviceId, contextId, address, pc, bytes, memKind, "
              "memoryOperationType, name, correlationId, streamId, localMemoryPoolAddress",
-             [(i * 10 + 5, process, 0, 1, AT + KIB * i, 0, KIB, 2, 0, None, i, None, None) for i in range(n)])]:
-        db.execute(f"CREATE TABLE {name} ({columns})")
-        db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    db.commit()
-    db.close()
+             [(i * 10 + 5, process, 0, 1, AT + KIB * i, 0, KIB, 2, 0, None, i, None, None) for i in range(n)])])
 
 
 def rocpd(n, path):
-    db = sqlite3.connect(path)
-    for name, columns, rows in [
-            ("rocpd_metadata", "tag, value", [("schema_version", "4")]),
-            ("rocpd_string", "id INTEGER PRIMARY KEY, string", [(i, f"roctx{i}" if i % 2 else f"call{i}") for i in range(n)]),
-            ("rocpd_track", "id INTEGER PRIMARY KEY, pid, tid, agent_id, queue_id, stream_id", [(i, i % 7, i, i % 5, i, i) for i in range(n)]),
-            ("rocpd_timestamp", "id INTEGER PRIMARY KEY, value", [(i + i // 3, i * 10) for i in range(2 * n)]),
-            ("rocpd_event", "id INTEGER PRIMARY KEY, extdata", [(i, '{"message":"range %d"}' % i) for i in range(n)]),
-            ("rocpd_info_pc", "id INTEGER PRIMARY KEY, function, file, line", [(i, f"f{i}", "a.cpp", i) for i in range(n)]),
-            ("rocpd_call_stack", "event_id, pc_id, depth", [(i - i % 2, i, i % 2) for i in range(n)]),
-            ("rocpd_region", "track_id, name_id, start_id, end_id, event_id", [(i, i, i + i // 3, i + 1 + (i + 1) // 3, i) for i in range(n)]),
-            ("rocpd_memory_allocate", "track_id, type, level, start_id, end_id, address, size, event_id",
-             [(i, "ALLOC", "REAL", i + i // 3, i + 1 + (i + 1) // 3, AT + KIB * i, KIB, i) for i in range(n)])]:
-        db.execute(f"CREATE TABLE {name}_1 ({columns})")
-        db.executemany(f"INSERT INTO {name}_1 VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    db.commit()
-    db.close()
+    write_database(path, [
+            ("rocpd_metadata_1", "tag, value", [("schema_version", "4")]),
+            ("rocpd_string_1", "id INTEGER PRIMARY KEY, string", [(i, f"roctx{i}" if i % 2 else f"call{i}") for i in range(n)]),
+            ("rocpd_track_1", "id INTEGER PRIMARY KEY, pid, tid, agent_id, queue_id, stream_id", [(i, i % 7, i, i % 5, i, i) for i in range(n)]),
+            ("rocpd_timestamp_1", "id INTEGER PRIMARY KEY, value", [(i + i // 3, i * 10) for i in range(2 * n)]),
+            ("rocpd_event_1", "id INTEGER PRIMARY KEY, extdata", [(i, '{"message":"range %d"}' % i) for i in range(n)]),
+            ("rocpd_info_pc_1", "id INTEGER PRIMARY KEY, function, file, line", [(i, f"f{i}", "a.cpp", i) for i in range(n)]),
+            ("rocpd_call_stack_1", "event_id, pc_id, depth", [(i - i % 2, i, i % 2) for i in range(n)]),
+            ("rocpd_region_1", "track_id, name_id, start_id, end_id, event_id", [(i, i, i + i // 3, i + 1 + (i + 1) // 3, i) for i in range(n)]),
+            ("rocpd_memory_allocate_1", "track_id, type, level, start_id, end_id, address, size, event_id",
+             [(i, "ALLOC", "REAL", i + i // 3, i + 1 + (i + 1) // 3, AT + KIB * i, KIB, i) for i in range(n)])])
 
 
 def ascend_db(n, path):
-    db = sqlite3.connect(path)
-    for name, columns, rows in [
+    write_database(path, [
             ("NPU_INFO", "id, name", [(0, "Ascend910B")]),
             ("STRING_IDS", "id INTEGER PRIMARY KEY, value", [(i, f"op{i}") for i in range(n)]),
             ("NPU_OP_MEM", "operatorName, addr, type, size, timestampNs, component, deviceId",
              [(i, AT + KIB * (i // 3), 5 + i % 3 // 2, KIB, 10 * (i ^ 1), i % 99, i % 3) for i in range(n)]),
             ("OP_MEMORY", "name, size, allocationTime, releaseTime, streamPtr, deviceId",
              [(i, KIB, 10 * i, 10 * i + 5000 if i % 2 else None, i, i % 3) for i in range(n)]),
-            ("NPU_MODULE_MEM", "moduleId, timestampNs, totalReserved, deviceId", [(i, i, KIB * i, i % 5) for i in range(n)])]:
-        db.execute(f"CREATE TABLE {name} ({columns})")
-        db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    db.commit()
-    db.close()
+            ("NPU_MODULE_MEM", "moduleId, timestampNs, totalReserved, deviceId", [(i, i, KIB * i, i % 5) for i in range(n)])])
 
 
 def rocprof(n):

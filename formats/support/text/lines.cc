@@ -1,5 +1,7 @@
 #include "support/text/lines.h"
 
+#include <fmt/format.h>
+
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
@@ -52,6 +54,13 @@ bool Lines::Next(std::string_view& line) {
     line.remove_suffix(1);
   }
   return true;
+}
+
+void Lines::CheckRows(std::uint64_t rows) const {
+  if (rows > limits_.samples) {
+    ThrowRead(ErrorCode::kLimit, offset_, fmt::format("line {}", number_),
+              fmt::format("more than {} rows", limits_.samples), "lift it with --max samples=N");
+  }
 }
 
 }  // namespace memtool::formats

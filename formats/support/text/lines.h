@@ -21,6 +21,8 @@ class Lines {
   [[nodiscard]] std::uint64_t number() const { return number_; }
   // Whether that line was the last one and had no end.
   [[nodiscard]] bool unended() const { return unended_; }
+  // Throws ReadError when the input has more rows than the limit on samples.
+  void CheckRows(std::uint64_t rows) const;
 
  private:
   void More();
