@@ -1,5 +1,5 @@
 // Small sentences that several views say.
-import { asNumber, asText, type Row } from "./answers";
+import { asNumber, asText, type Answer, type Row } from "./answers";
 import { count } from "./format";
 
 export function place(row: Row): string {
@@ -22,6 +22,17 @@ export function shortName(name: string): string {
 
 function duration(us: number): string {
   return us < 1000 ? `${us} µs` : us < 1e6 ? `${(us / 1e3).toFixed(2)} ms` : `${(us / 1e6).toFixed(2)} s`;
+}
+
+// Of `steps`: those that the program names; what merely repeats tells nothing.
+export function loopsOf(answer: Answer): Row[] {
+  return ((answer["loops"] as Row[] | undefined) ?? []).filter((loop) => loop["kind"] !== "other");
+}
+
+// "layers in the forward"; called as the program's text calls them.
+export function loopText(loop: Row): string {
+  const [phase, kind] = [asText(loop["phase"]), asText(loop["kind"])];
+  return phase === "other" ? (kind === "steps" ? "repetitions" : kind) : `${kind === "steps" ? "passes" : kind} in the ${phase}`;
 }
 
 // Of a row of `events`.

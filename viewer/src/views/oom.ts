@@ -66,9 +66,9 @@ function paste(context: Context, said: HTMLElement): HTMLElement {
       await explainPasted(context, said);
     });
   };
-  return h("section", { class: "below" }, h("h2", {}, "Another message"),
+  return h("section", { class: "below" }, h("div", { class: "asks" }, h("h2", {}, "Another message"),
     h("p", { class: "note" }, "An out-of-memory message, or the part of a log around it. It is read here and goes nowhere."),
-    text, h("p", {}, h("button", { type: "button", id: "explain", click: ask }, "explain it")), said);
+    text, h("p", {}, h("button", { type: "button", id: "explain", click: ask }, "explain it"))), said);
 }
 
 export const oom: View = {

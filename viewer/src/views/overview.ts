@@ -11,7 +11,7 @@ import { count, size } from "../core/format";
 import type { DeviceFacts } from "../core/inputs";
 import { linkOf } from "../core/links";
 import { filterWords } from "../core/state";
-import { sentence } from "../core/words";
+import { loopsOf, loopText, sentence } from "../core/words";
 import { bar, gaugeBar } from "../ui/bars";
 import { Outdated, type Context, type View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
@@ -153,13 +153,12 @@ async function categories(context: Context, known: Known): Promise<HTMLElement> 
       h("button", { type: "button", class: "link", click: () => context.change({ view: "buckets" }) }, "all categories")));
 }
 
-const named = (loop: Row): string =>
-  `${count(asNumber(loop["repetitions"]))} ${asText(loop["kind"]) === "other" ? "rounds" : asText(loop["kind"])} in the ${asText(loop["phase"])}`;
+const named = (loop: Row): string => `${count(asNumber(loop["repetitions"]))} ${loopText(loop)}`;
 
 // Steps, and what repeats in them: layers, passes, parameters. What is alike in several steps stands once.
 async function steps(context: Context): Promise<HTMLElement> {
   const answer = await context.json(["steps", ...filterWords(context.state, ["device"]), context.first.name]);
-  const alike = new Map(((answer["loops"] as Row[] | undefined) ?? []).map((loop) => [`${named(loop)} ${asText(loop["bytes"])}`, loop]));
+  const alike = new Map(loopsOf(answer).map((loop) => [`${named(loop)} ${asText(loop["bytes"])}`, loop]));
   const loops = [...alike.values()].slice(0, 6);
   const there = answer.rows.length > 1;
   const several = new Set(answer.rows.map((row) => row["device"])).size > 1;

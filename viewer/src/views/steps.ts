@@ -2,6 +2,7 @@
 import { asNumber, asText, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
 import { filterWords, type State } from "../core/state";
+import { loopsOf, loopText } from "../core/words";
 import type { Context, View } from "../ui/context";
 import { grid, kPlace, type Column } from "../ui/grid";
 import { deviceColumn } from "../ui/moment";
@@ -40,7 +41,7 @@ function loops(context: Context, rows: Row[], steps: Row[]): HTMLElement {
       { key: "period", title: "Allocations", kind: "count" },
       { key: "step", title: "Step", kind: "count" },
       { key: "begin", title: "From event", kind: "count" },
-      { key: "phase", title: "What", kind: "text", text: (row) => `${asText(row["kind"])}, ${asText(row["phase"])}` },
+      { key: "phase", title: "What", kind: "text", text: loopText },
       ...both(context),
     ],
     rows,
@@ -75,7 +76,7 @@ export const steps: View = {
   async draw(context, into) {
     const answer = await context.json(["steps", "-n", "0", ...filterWords(context.state, ["device"]), ...context.names]);
     const rowsOf = (key: string): Row[] => (answer[key] as Row[] | undefined) ?? [];
-    const [repeated, kept] = [rowsOf("loops"), rowsOf("keepers")];
+    const [repeated, kept] = [loopsOf(answer), rowsOf("keepers")];
     const most = Math.max(1, ...answer.rows.map((row) => asNumber(row["peak"])));
     const { before, after } = said(answer);
     clear(into, ...before,
