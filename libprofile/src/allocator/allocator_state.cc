@@ -6,7 +6,6 @@
 #include <set>
 
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/key_hash.h"
 #include "memtool/profile/base/row_map.h"
 
 namespace memtool {
@@ -230,16 +229,18 @@ class Backward {
     if (live.block != UINT32_MAX) {
       return false;
     }
-    if (!freed_known_) {
-      freed_known_ = true;
+    if (freed_.empty()) {
+      freed_.resize(recording_.state->blocks.size());
       for (auto i = static_cast<std::size_t>(last_ + 1); i < events_.size(); ++i) {
-        if (events_[i].action == Action::kFreeCompleted &&
-            at_end_.Get(events_[i].key) != RowMap::kNone) {
-          freed_.insert(events_[i].key);
+        if (events_[i].action != Action::kFreeCompleted) {
+          continue;
+        }
+        if (const std::uint32_t row = at_end_.Get(events_[i].key); row != RowMap::kNone) {
+          freed_[row] = true;
         }
       }
     }
-    return freed_.contains(live.address);
+    return freed_[at_end_.Get(live.address)];
   }
 
   [[nodiscard]] bool KeepsRests(const Segment& segment) const {
@@ -258,7 +259,7 @@ class Backward {
   // block before it. A wider gap may hide such a remainder: how much was free when the block was
   // allocated says.
   void GiveRests() {
-    std::map<std::uint64_t, Placed*> open;
+    std::vector<OpenGap> open;
     std::int64_t first = INT64_MAX;
     for (auto at = placed_.begin(); at != placed_.end(); ++at) {
       Placed& placed = *at;
@@ -273,7 +274,7 @@ class Backward {
       if (gap <= kSmallSize) {
         placed.block.size = SaturatingAdd(placed.block.size, gap);
       } else if (placed.allocated_at >= 0) {
-        open[address] = &placed;
+        open.push_back({.placed = &placed, .live = {}});
         first = std::min(first, placed.allocated_at);
       }
     }
@@ -281,30 +282,51 @@ class Backward {
       AskAllocations(open, first);
     }
   }
-  void AskAllocations(const std::map<std::uint64_t, Placed*>& open, std::int64_t first) {
-    Segments segments = segments_;
+
+  // What was live right behind a block where now nothing is, near enough to leave it a remainder.
+  struct OpenGap {
+    Placed* placed;
     std::set<std::uint64_t> live;
-    for (const Placed& placed : placed_) {
-      live.insert(live.end(), placed.block.address);
+
+    [[nodiscard]] std::uint64_t begin() const { return placed->block.address; }
+    [[nodiscard]] std::uint64_t end() const {
+      return GetEnd(begin(), SaturatingAdd(placed->block.size, kSmallSize));
     }
+  };
+  // Back to the event `first`. `open`: by address; they do not overlap.
+  void AskAllocations(std::vector<OpenGap>& open, std::int64_t first) {
+    Segments segments = segments_;
     for (std::int64_t i = last_; i >= first; --i) {
       const Event& event = events_[static_cast<std::size_t>(i)];
-      if (event.action == Action::kFreeCompleted) {
-        live.insert(event.key);
-      } else if (event.action == Action::kAlloc) {
-        live.erase(event.key);
-        const auto found = open.find(event.key);
-        const Segments::Range* range = segments.Find(event.key);
-        if (found != open.end() && found->second->allocated_at == i && range != nullptr) {
-          const auto next = live.upper_bound(event.key);
-          Block& block = found->second->block;
-          const std::int64_t gap = GapAfter(block.address, block.size, range->segment,
-                                            next == live.end() ? UINT64_MAX : *next);
-          block.size = SaturatingAdd(block.size, gap <= kSmallSize ? gap : 0);
-        }
-      } else {
+      if (event.action != Action::kFreeCompleted && event.action != Action::kAlloc) {
         segments.Undo(event);
+        continue;
       }
+      const auto after =
+          std::upper_bound(open.begin(), open.end(), event.key,
+                           [](std::uint64_t key, const OpenGap& gap) { return key < gap.begin(); });
+      if (after == open.begin() || event.key > std::prev(after)->end()) {
+        continue;
+      }
+      OpenGap& gap = *std::prev(after);
+      if (event.action == Action::kFreeCompleted) {
+        gap.live.insert(event.key);
+        continue;
+      }
+      gap.live.erase(event.key);
+      if (event.key == gap.begin() && gap.placed->allocated_at == i) {
+        GiveRest(gap, segments);
+      }
+    }
+  }
+  // As it was when the block was allocated.
+  void GiveRest(const OpenGap& gap, const Segments& segments) const {
+    Block& block = gap.placed->block;
+    if (const Segments::Range* range = segments.Find(block.address)) {
+      const auto next = gap.live.upper_bound(block.address);
+      const std::int64_t rest = GapAfter(block.address, block.size, range->segment,
+                                         next == gap.live.end() ? UINT64_MAX : *next);
+      block.size = SaturatingAdd(block.size, rest <= kSmallSize ? rest : 0);
     }
   }
 
@@ -364,9 +386,8 @@ class Backward {
   std::span<const Event> events_;
   std::int64_t last_;
   Segments segments_;
-  RowMap at_end_;                // address → row of AllocatorState::blocks
-  KeySet<std::uint64_t> freed_;  // of these, freed after the moment
-  bool freed_known_ = false;
+  RowMap at_end_;            // address → row of AllocatorState::blocks
+  std::vector<bool> freed_;  // of these rows, freed after the moment; empty: not asked yet
   bool expandable_keeps_ = false;
   std::vector<Placed> placed_;  // by address
 };

@@ -168,6 +168,26 @@ SegmentRow MakeSegmentRow(const Segment& segment, std::span<const Block> blocks,
   return row;
 }
 
+// The most free first. Rows are large: each is moved once, when its place is known.
+void SortRows(std::vector<SegmentRow>& rows) {
+  const auto key = [](const SegmentRow& row) {
+    return std::tuple(SaturatingSubtract(0, row.free()), SaturatingSubtract(0, row.segment.size),
+                      row.segment.device, row.segment.address);
+  };
+  std::vector<std::pair<decltype(key(rows[0])), std::size_t>> order;
+  order.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    order.emplace_back(key(rows[i]), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<SegmentRow> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [unused, i] : order) {
+    sorted.push_back(std::move(rows[i]));
+  }
+  rows = std::move(sorted);
+}
+
 void CountSplits(const Segment& segment, std::span<const Block> blocks, SegmentTotals& totals) {
   for (const Block& block : blocks) {
     if (block.state == BlockState::kInactive && segment.active > 0) {
@@ -257,12 +277,7 @@ void SegmentsMaker::Sum(const SegmentRow& row) {
 SegmentsAnswer SegmentsMaker::Make() && {
   answer_.head.sample_type = "reserved";
   answer_.head.unit = "bytes";
-  const auto key = [](const SegmentRow& row) {
-    return std::tuple(SaturatingSubtract(0, row.free()), SaturatingSubtract(0, row.segment.size),
-                      row.segment.device, row.segment.address);
-  };
-  std::stable_sort(answer_.rows.begin(), answer_.rows.end(),
-                   [&key](const SegmentRow& a, const SegmentRow& b) { return key(a) < key(b); });
+  SortRows(answer_.rows);
   for (const auto& [holder, bytes] : pinned_by_) {
     answer_.pinned_by.push_back({.holder = holder, .bytes = bytes});
   }
