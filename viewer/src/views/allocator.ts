@@ -5,7 +5,7 @@ import { colorBy, gapOfLook, holderOf, kColorBy, type ColorBy, type Key } from "
 import { isDark } from "../charts/palette";
 import { paint } from "../charts/pen";
 import { addressOf, kFree, kPending, readSpace, type Space } from "../charts/space";
-import { asNumber, asText, type Row } from "../core/answers";
+import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { clear, field, h } from "../core/dom";
 import { count, size } from "../core/format";
 import type { DeviceFacts } from "../core/inputs";
@@ -127,8 +127,9 @@ class Page {
     }
     this.scrub.setAttribute("aria-valuetext", `event ${count(Number(this.scrub.value))}`);
     this.busy = true;
+    let answer: Answer | undefined;
     try {
-      await this.say(this.place, turn, () => this.bringMap());
+      await this.say(this.place, turn, async () => void (answer = await this.askMap()));
     } finally {
       this.busy = false;
     }
@@ -136,12 +137,21 @@ class Page {
       this.go();
       return;
     }
-    // Blocks of a program in the order of its schedule are no events of an allocator.
-    if (this.context.first.hasHistory) {
-      await this.say(this.around, turn, () => this.bringEvents(turn));
+    // The rest is asked before the map is drawn: the core and the page work side by side. Blocks of a
+    // program in the order of its schedule are no events of an allocator.
+    const rest = [this.say(this.around, turn, async () => this.context.first.hasHistory ? this.bringEvents(turn) : undefined)];
+    const tell = (): unknown => rest.push(this.say(this.told, turn, () => this.bringStory(turn)));
+    const ofEvent = this.context.state.block === "";
+    if (ofEvent) {
+      tell();
     }
-    await this.say(this.told, turn, () => this.bringStory(turn));
-    await this.say(this.request, turn, () => this.bringRequest(turn));
+    await this.say(this.place, turn, async () => answer === undefined ? undefined : this.showMap(answer));
+    if (!ofEvent) {
+      await rest[0]; // an id is found among its events
+      tell();
+    }
+    rest.push(this.say(this.request, turn, () => this.bringRequest(turn)));
+    await Promise.all(rest);
   }
 
   private async say(slot: HTMLElement, turn: number, work: () => Promise<void>): Promise<void> {
@@ -179,12 +189,15 @@ class Page {
     return kColorBy.find((by) => by === this.context.state.color) ?? "holder";
   }
 
-  private async bringMap(): Promise<void> {
+  private askMap(): Promise<Answer> {
     const { context } = this;
     const words = ["segments", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.momentAndFilters, context.first.name];
     context.list(words); // the same figures; the blocks themselves are in JSON alone
     context.list([...words, "--blocks", "--format", "json"]);
-    const answer = await context.quietly([...words, "--blocks"]);
+    return context.quietly([...words, "--blocks"]);
+  }
+  private showMap(answer: Answer): void {
+    const { context } = this;
     const first = this.space === undefined;
     const { state } = context;
     this.space = readSpace(answer);
@@ -233,7 +246,7 @@ class Page {
   // Of the block that is looked at, or of the event at the moment.
   private async bringStory(turn: number): Promise<void> {
     const { context, space } = this;
-    const block = this.map.chosenBlock;
+    const block = context.state.block === "" ? -1 : this.map.chosenBlock;
     const isId = /^[bs]/i.test(context.state.block);
     const isLate = (): boolean => turn !== this.turn;
     if (space === undefined || block < 0 || isId) {

@@ -1,5 +1,5 @@
 // The table of segments, each with a bar of what is in use in it, and how all that is reserved divides.
-import { isPrivate, marksOf, slices, type Segment, type Space } from "../charts/space";
+import { isPrivate, marksOf, slices, type Segment, type Slice, type Space } from "../charts/space";
 import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { h } from "../core/dom";
 import { count, percent, size } from "../core/format";
@@ -26,15 +26,14 @@ function barWidth(row: Row, most: number): number {
   return 0.06 + 0.94 * (asNumber(row["size"]) / Math.max(1, most));
 }
 
+// One element with a background, not one for each slice: there are thousands.
 function bar(space: Space, segment: Segment, most: number): HTMLElement {
+  const color = (slice: Slice): string => slice.kind === "free" ? "transparent"
+    : slice.kind === "pending" ? "var(--pending)" : `color-mix(in srgb, var(--live) ${35 + 65 * slice.part}%, transparent)`;
   const element = h("div", { class: "fill" });
   element.style.width = `${100 * barWidth(segment.row, most)}%`;
-  for (const slice of slices(space, segment)) {
-    const part = h("span", { class: slice.kind });
-    part.style.width = `${100 * (slice.end - slice.begin)}%`;
-    part.style.opacity = slice.kind === "live" ? String(0.35 + 0.65 * slice.part) : "1";
-    element.append(part);
-  }
+  element.style.backgroundImage = `linear-gradient(to right, ${slices(space, segment)
+    .map((slice) => `${color(slice)} ${100 * slice.begin}% ${100 * slice.end}%`).join(",")})`;
   return element;
 }
 
