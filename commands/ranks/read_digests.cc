@@ -21,7 +21,7 @@
 #include "memtool/profile/model/recording_builder.h"
 #include "ranks/names/rank_names.h"
 #include "session/progress.h"
-#include "session/start_work.h"
+#include "session/workers.h"
 
 namespace memtool::commands {
 
@@ -227,17 +227,18 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
   options.accepted.digests = true;
   options.on_bytes = [&progress](std::uint64_t bytes) { progress.Read(bytes); };
   const std::string stdin_name = name.empty() ? "standard input" : name;
-  const std::size_t jobs = kHasThreads ? std::max<std::size_t>(input.jobs(), 1) : 1;
+  const std::size_t jobs = std::max<std::size_t>(input.jobs(), 1);
+  Workers workers(jobs);
+  // Digests are small: more are waited for than are being made, so that no worker waits.
+  const std::size_t most = kHasThreads ? 4 * jobs : 1;
   std::deque<std::future<ReadFile>> ahead;
   std::size_t next = 0;
   others = tree.others;
   for (const TreeFile& file : tree.files) {
-    while (next < tree.files.size() && ahead.size() < jobs) {
-      ahead.push_back(StartWork(
-          [&options, &stdin_name, path = tree.files[next++].path] {
-            return ReadOne(path, path == "-" ? stdin_name : path, options);
-          },
-          jobs > 1));
+    while (next < tree.files.size() && ahead.size() < most) {
+      ahead.push_back(workers.Start([&options, &stdin_name, path = tree.files[next++].path] {
+        return ReadOne(path, path == "-" ? stdin_name : path, options);
+      }));
     }
     ReadFile read = ahead.front().get();
     ahead.pop_front();

@@ -17,10 +17,11 @@
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
 #include "next/next.h"
+#include "session/ahead.h"
 #include "session/modelled.h"
 #include "session/programs.h"
 #include "session/recording_cache.h"
-#include "session/start_work.h"
+#include "session/workers.h"
 #include "words/moments.h"
 #include "words/refusals.h"
 #include "words/words.h"
@@ -72,13 +73,19 @@ class ReadBefore {
   std::map<std::string, Input> inputs_;
 };
 
+// 0 when it is unknown.
+std::uint64_t SizeOf(const std::string& name) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(name, error);
+  return error || name == "-" ? 0 : size;
+}
+
 // Of all inputs together; 0 when the size of one is unknown.
 std::uint64_t SizeOf(const std::vector<std::string>& names) {
   std::uint64_t sum = 0;
   for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
-    std::error_code error;
-    const std::uint64_t size = std::filesystem::file_size(name, error);
-    if (error || name == "-") {
+    const std::uint64_t size = SizeOf(name);
+    if (size == 0) {
       return 0;
     }
     sum += size;
@@ -88,8 +95,8 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
 
 struct HowToRead {
   const formats::OpenOptions& options;
-  RecordingCache* cache = nullptr;
-  bool ahead = false;
+  RecordingCache* cache;
+  Workers& workers;
 };
 
 Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how) {
@@ -102,9 +109,8 @@ Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how)
     reading.cache = how.cache->Find(*reading.key);
   }
   if (reading.cache == nullptr) {
-    reading.result =
-        StartWork([name, &options = how.options] { return formats::OpenRecording(name, options); },
-                  how.ahead);
+    reading.result = how.workers.Start(
+        [name, &options = how.options] { return formats::OpenRecording(name, options); });
   }
   return reading;
 }
@@ -177,17 +183,23 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
-  const HowToRead how{.options = options,
-                      .cache = streams_.cache,
-                      .ahead = kHasThreads && inputs_.jobs() > 1 && names.size() > 1};
+  Workers workers(std::min(inputs_.jobs(), names.size()));
+  const HowToRead how{.options = options, .cache = streams_.cache, .workers = workers};
+  Ahead window(inputs_.jobs());
   const auto start_more = [&] {
-    while (next < names.size() && ahead.size() < inputs_.jobs()) {
-      ahead.push_back(Begun(names[next++], before, how));
+    for (; next < names.size(); ++next) {
+      const std::uint64_t size = inputs_.jobs() > 1 ? SizeOf(names[next]) : 0;
+      if (!window.Takes(size)) {
+        break;
+      }
+      window.Put(size);
+      ahead.push_back(Begun(names[next], before, how));
     }
   };
   for (start_more(); !ahead.empty(); start_more()) {
     Reading reading = std::move(ahead.front());
     ahead.pop_front();
+    window.Take();
     auto shared = Finished(reading, before, streams_.cache, inputs_);
     if (!shared) {
       last = std::move(shared.error());

@@ -1,0 +1,64 @@
+// Work whose result is waited for later.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace memtool::commands {
+
+// A page has no threads, and there std::async waits for ever for one that cannot be made.
+#ifdef __EMSCRIPTEN__
+inline constexpr bool kHasThreads = false;
+#else
+inline constexpr bool kHasThreads = true;
+#endif
+
+// Threads that stay for as long as there may be work: of ten thousand small files each would cost
+// as much to begin and to end a thread as to read it, and the memory that the last one had is at
+// hand.
+class Workers {
+ public:
+  // At most so many threads, made as work comes. Fewer than two, and where none can be had: work
+  // is done when its result is asked for.
+  explicit Workers(std::size_t most) : most_(kHasThreads && most > 1 ? most : 0) {}
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  // Waits for what was begun; the rest is not done.
+  ~Workers();
+
+  // What `work` throws is thrown by get().
+  template <class Work>
+  std::future<std::invoke_result_t<Work>> Start(Work work) {
+    if (!HasThread()) {
+      return std::async(std::launch::deferred, std::move(work));
+    }
+    auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Work>()>>(std::move(work));
+    auto result = task->get_future();
+    Put([task = std::move(task)] { (*task)(); });
+    return result;
+  }
+
+ private:
+  bool HasThread();
+  void Put(std::function<void()> task);
+  void Run();
+
+  std::size_t most_;
+  std::vector<std::thread> threads_;
+  std::mutex guard_;  // of what follows
+  std::condition_variable wakes_;
+  std::deque<std::function<void()>> waiting_;
+  std::size_t idle_ = 0;
+  bool ends_ = false;
+};
+
+}  // namespace memtool::commands

@@ -1,0 +1,109 @@
+#include "session/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "session/ahead.h"
+
+namespace memtool::commands {
+namespace {
+
+TEST(Workers, ResultsAreThoseOfTheirWork) {
+  Workers workers(3);
+  std::vector<std::future<int>> results;
+  for (int i = 0; i < 1000; ++i) {
+    results.push_back(workers.Start([i] { return i * i; }));
+  }
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(results[static_cast<std::size_t>(i)].get(), i * i);
+  }
+}
+
+TEST(Workers, AreNoMoreThanAskedFor) {
+  std::set<std::thread::id> seen;
+  Workers workers(2);
+  for (int i = 0; i < 200; ++i) {
+    seen.insert(workers.Start([] { return std::this_thread::get_id(); }).get());
+  }
+  EXPECT_LE(seen.size(), 2U);
+  EXPECT_FALSE(seen.contains(std::this_thread::get_id()));
+}
+
+TEST(Workers, OneIsNone) {
+  Workers workers(1);
+  EXPECT_EQ(workers.Start([] { return std::this_thread::get_id(); }).get(),
+            std::this_thread::get_id());
+}
+
+TEST(Workers, WhatIsThrownIsThrownWhereTheResultIsAskedFor) {
+  Workers workers(2);
+  auto result = workers.Start([]() -> int { throw std::runtime_error("no"); });
+  EXPECT_THROW(result.get(), std::runtime_error);
+  EXPECT_EQ(workers.Start([] { return 7; }).get(), 7);
+}
+
+TEST(Workers, TheirEndWaitsForWhatWasBegunAndDropsTheRest) {
+  std::atomic<int> done = 0;
+  std::promise<void> go;
+  std::promise<void> begun;
+  std::future<void> dropped;
+  {
+    Workers workers(2);
+    const auto held = [&done, open = go.get_future().share()] {
+      open.wait();
+      ++done;
+    };
+    const auto first = workers.Start([&begun, held] {
+      begun.set_value();
+      held();
+    });
+    begun.get_future().wait();
+    for (int i = 0; i < 20; ++i) {
+      dropped = workers.Start(held);
+    }
+    go.set_value();
+  }
+  const int at_the_end = done;
+  EXPECT_GE(at_the_end, 1);
+  std::this_thread::yield();
+  EXPECT_EQ(done, at_the_end);
+  // Either it was done or it never will be: nobody waits for ever.
+  EXPECT_EQ(dropped.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+}
+
+TEST(Ahead, LargeInputsAreReadAsManyAtATimeAsThereAreWorkers) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 30U;
+  Ahead ahead(2);
+  EXPECT_TRUE(ahead.Takes(kLarge));
+  ahead.Put(kLarge);
+  EXPECT_TRUE(ahead.Takes(kLarge));
+  ahead.Put(kLarge);
+  EXPECT_FALSE(ahead.Takes(kLarge));
+  EXPECT_FALSE(ahead.Takes(1));
+  ahead.Take();
+  EXPECT_TRUE(ahead.Takes(kLarge));
+}
+
+TEST(Ahead, OfSmallInputsMoreAreRead) {
+  const auto taken = [](std::size_t jobs, std::uint64_t size) {
+    Ahead ahead(jobs);
+    std::size_t count = 0;
+    for (; count < 1000 && ahead.Takes(size); ++count) {
+      ahead.Put(size);
+    }
+    return count;
+  };
+  EXPECT_EQ(taken(1, 100), 1U);
+  EXPECT_EQ(taken(2, 100), 8U);
+  EXPECT_EQ(taken(2, 8U << 20U), 4U);
+  EXPECT_EQ(taken(2, 0), 2U);  // a stream may be any size
+}
+
+}  // namespace
+}  // namespace memtool::commands
