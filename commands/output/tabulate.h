@@ -38,9 +38,8 @@ Column MakeColumn(const FieldInfo& field);
 template <class Row>
 TableColumn<Row> MakeColumn(const Field<Row>& field, bool bytes) {
   return {.style = MakeColumn(field.Info()), .get = [field, bytes](const Row& row) {
-            const auto* text = std::get_if<SharedText Row::*>(&field.get);
-            if (text != nullptr) {
-              return MakeCell((row.*(*text)).view(), field.layout);
+            if (const SharedText* text = field.get.SharedOf(row)) {
+              return MakeCell(text->view(), field.layout);
             }
             Cell cell = MakeCell(field.Of(row), field.unit, bytes, field.layout.signs);
             const bool unknown =

@@ -7,6 +7,25 @@
 
 namespace memtool {
 
+std::string_view TypeOf(GetterKind getter, Unit unit) {
+  switch (getter) {
+    case GetterKind::kBool:
+      return "boolean";
+    case GetterKind::kMaybeDouble:
+      return "number|null";
+    case GetterKind::kDouble:
+      return "number";
+    case GetterKind::kMaybeInt64:
+    case GetterKind::kMakesMaybeInt64:
+      return "integer|null";
+    default:
+      return unit == Unit::kText || unit == Unit::kAddress ? "string"
+             : unit == Unit::kRatio                        ? "number"
+             : unit == Unit::kNested                       ? "any"
+                                                           : "integer";
+  }
+}
+
 std::string AddressText(std::uint64_t address) {
   return fmt::format(FMT_COMPILE("0x{:x}"), address);
 }

@@ -141,29 +141,27 @@ std::unique_ptr<Filler> MakeFiller(const Field<EventRow>& field) {
   if (field.key == "id") {
     return MakeNumbers<std::int64_t>(GetVersion);
   }
-  return std::visit(
-      [&field](const auto& getter) -> std::unique_ptr<Filler> {
-        using Getter = std::decay_t<decltype(getter)>;
-        if constexpr (std::is_invocable_v<Getter, const EventRow&>) {
-          using T = std::decay_t<std::invoke_result_t<Getter, const EventRow&>>;
-          const auto get = [getter](const EventRow& row) -> decltype(auto) {
-            return std::invoke(getter, row);
-          };
-          if constexpr (std::is_same_v<T, std::int32_t>) {
-            return MakeNumbers<std::int32_t>(get);
-          } else if constexpr (std::is_same_v<T, std::int64_t> ||
-                               std::is_same_v<T, std::optional<std::int64_t>>) {
-            return MakeNumbers<std::int64_t>(get);
-          } else if constexpr (std::is_same_v<T, std::optional<std::uint64_t>>) {
-            return MakeNumbers<std::uint64_t>(get);
-          } else if constexpr (std::is_same_v<T, std::string> ||
-                               std::is_same_v<T, std::optional<std::string_view>>) {
-            return MakeTexts(get);
-          }
-        }
-        return std::make_unique<ValueFiller>(field);
-      },
-      field.get);
+  return field.get.Visit([&field](const auto& getter) -> std::unique_ptr<Filler> {
+    using Getter = std::decay_t<decltype(getter)>;
+    if constexpr (std::is_invocable_v<Getter, const EventRow&>) {
+      using T = std::decay_t<std::invoke_result_t<Getter, const EventRow&>>;
+      const auto get = [getter](const EventRow& row) -> decltype(auto) {
+        return std::invoke(getter, row);
+      };
+      if constexpr (std::is_same_v<T, std::int32_t>) {
+        return MakeNumbers<std::int32_t>(get);
+      } else if constexpr (std::is_same_v<T, std::int64_t> ||
+                           std::is_same_v<T, std::optional<std::int64_t>>) {
+        return MakeNumbers<std::int64_t>(get);
+      } else if constexpr (std::is_same_v<T, std::optional<std::uint64_t>>) {
+        return MakeNumbers<std::uint64_t>(get);
+      } else if constexpr (std::is_same_v<T, std::string> ||
+                           std::is_same_v<T, std::optional<std::string_view>>) {
+        return MakeTexts(get);
+      }
+    }
+    return std::make_unique<ValueFiller>(field);
+  });
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "memtool/profile/answers/getter.h"
 #include "memtool/profile/answers/value.h"
 
 namespace memtool {
@@ -91,23 +92,16 @@ struct FieldInfo {
   bool in_data = true;  // false: only tables have it
 };
 
-// "0x7f064c000000"
-std::string AddressText(std::uint64_t address);
+// What JSON holds where the declaration of a field says nothing else, in the notation of
+// Field::type.
+std::string_view TypeOf(GetterKind getter, Unit unit);
 
 template <class Row>
 struct Field {
-  // Functions that return text return views that stay valid as long as the answer.
-  using Getter =
-      std::variant<std::monostate, std::int64_t Row::*, std::uint64_t Row::*, std::int32_t Row::*,
-                   double Row::*, bool Row::*, std::string Row::*, SharedText Row::*,
-                   std::optional<std::int64_t> Row::*, std::optional<double> Row::*,
-                   std::optional<std::int64_t> (*)(const Row&),
-                   std::optional<std::uint64_t> (*)(const Row&),
-                   std::optional<std::string_view> (*)(const Row&), Value (*)(const Row&)>;
   std::string_view key;    // stable: JSON and CSV
   std::string_view title;  // of its column in tables; empty = only in data formats
   Unit unit = Unit::kText;
-  Getter get;
+  Getter<Row> get;
   std::string_view meaning{};  // a sentence without its full stop
   Layout layout{};
   // What JSON holds, where it does not follow from unit and getter, in the notation of TypeScript:
@@ -115,55 +109,13 @@ struct Field {
   // is not negative. A "?" at the end: only some answers have the field.
   std::string_view type{};
 
-  [[nodiscard]] Value Of(const Row& row) const {
-    return std::visit(
-        [this, &row](const auto& getter) -> Value {
-          using T = std::decay_t<decltype(getter)>;
-          if constexpr (std::is_same_v<T, std::monostate>) {
-            return {};
-          } else if constexpr (std::is_member_pointer_v<T>) {
-            return Value(row.*getter);
-          } else if constexpr (std::is_same_v<T, std::optional<std::uint64_t> (*)(const Row&)>) {
-            const auto number = getter(row);
-            return number && unit == Unit::kAddress ? Value(AddressText(*number)) : Value(number);
-          } else {
-            return Value(getter(row));
-          }
-        },
-        get);
-  }
+  [[nodiscard]] Value Of(const Row& row) const { return get.Of(row, unit == Unit::kAddress); }
   // Whether it has values without the words of a command.
-  [[nodiscard]] bool in_data() const { return !std::holds_alternative<std::monostate>(get); }
+  [[nodiscard]] bool in_data() const { return get.kind() != GetterKind::kNone; }
   [[nodiscard]] FieldInfo Info() const {
     const bool made = !in_data() && type.empty();
-    return {key, title, unit, meaning, type.empty() ? TypeOf() : type, layout, !made};
-  }
-
-  [[nodiscard]] std::string_view TypeOf() const {
-    return std::visit(
-        [this](const auto& getter) -> std::string_view {
-          using T = std::decay_t<decltype(getter)>;
-          constexpr bool kPerhaps = std::is_same_v<T, std::optional<std::int64_t> Row::*> ||
-                                    std::is_same_v<T, std::optional<std::int64_t> (*)(const Row&)>;
-          if constexpr (std::is_same_v<T, bool Row::*>) {
-            return "boolean";
-          } else if constexpr (std::is_same_v<T, std::optional<double> Row::*>) {
-            return "number|null";
-          } else if constexpr (std::is_same_v<T, double Row::*>) {
-            return "number";
-          } else if constexpr (kPerhaps) {
-            return "integer|null";
-          } else {
-            return TypeOf(unit);
-          }
-        },
-        get);
-  }
-  static std::string_view TypeOf(Unit of) {
-    return of == Unit::kText || of == Unit::kAddress ? "string"
-           : of == Unit::kRatio                      ? "number"
-           : of == Unit::kNested                     ? "any"
-                                                     : "integer";
+    return {key,    title, unit, meaning, type.empty() ? TypeOf(get.kind(), unit) : type,
+            layout, !made};
   }
 };
 

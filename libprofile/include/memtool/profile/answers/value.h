@@ -25,16 +25,21 @@ class Value {
                        SharedText, List, Object>;
 
   Value() = default;
-  Value(bool value) : data_(value) {}  // NOLINT
+  ~Value() = default;
+  Value(const Value& other);
+  Value(Value&& other) noexcept = default;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept = default;
+  Value(bool value);  // NOLINT
   template <class T, class = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
-  Value(T value) : data_(Wide<T>{value}) {}                     // NOLINT
-  Value(double value) : data_(value) {}                         // NOLINT
-  Value(std::string value) : data_(std::move(value)) {}         // NOLINT
-  Value(std::string_view value) : data_(std::string(value)) {}  // NOLINT
-  Value(SharedText value) : data_(std::move(value)) {}          // NOLINT
-  Value(const char* value) : data_(std::string(value)) {}       // NOLINT
-  Value(List value) : data_(std::move(value)) {}                // NOLINT
-  Value(Object value) : data_(std::move(value)) {}              // NOLINT
+  Value(T value) : data_(std::in_place_type<Wide<T>>, value) {}      // NOLINT
+  Value(double value) : data_(std::in_place_type<double>, value) {}  // NOLINT
+  Value(std::string value);                                          // NOLINT
+  Value(std::string_view value);                                     // NOLINT
+  Value(SharedText value);                                           // NOLINT
+  Value(const char* value);                                          // NOLINT
+  Value(List value);                                                 // NOLINT
+  Value(Object value);                                               // NOLINT
   template <class T>
   Value(const std::optional<T>& value) {  // NOLINT
     if (value) {
@@ -43,7 +48,7 @@ class Value {
   }
 
   [[nodiscard]] const Data& data() const { return data_; }
-  [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
+  [[nodiscard]] bool is_null() const { return data_.index() == 0; }
 
  private:
   // Where size_t has another width than both, too.
