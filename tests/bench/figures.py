@@ -4,6 +4,8 @@ from pathlib import Path
 
 SAID = {"cpu": "CPU", "wall": "wall", "rss_mib": "MiB", "mb_s": "MB/s"}
 
+MOST_WORDS = 12  # of a command line; a job has many files
+
 
 def reached(result):
     """-> per kind of goal what was measured, as goals state it"""
@@ -53,7 +55,7 @@ def goal_words(result, missed="missed"):
 def short(command, files):
     """A command line to read: no folders, inputs by their short names; files: {path: short name}"""
     words = [files.get(word) or (Path(word).name if "/" in word else word) for word in command]
-    return " ".join(words)
+    return " ".join([*words[:MOST_WORDS // 2], "…"] if len(words) > MOST_WORDS else words)
 
 
 def show(result):

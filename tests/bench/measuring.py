@@ -125,6 +125,7 @@ def version(command):
 
 def versions(memtool):
     return {"memtool": version([memtool, "--version"]), "gzip": version(["gzip", "--version"]),
+            "igzip": version(["igzip", "--version"]),
             "wc": version(["wc", "--version"]), "rg": version(["rg", "--version"]), "go": version(["go", "version"]),
             "python": platform.python_version()}
 

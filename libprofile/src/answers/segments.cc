@@ -60,7 +60,9 @@ class Holders {
     return it->second;
   }
 
-  [[nodiscard]] SegmentHolder Largest(std::span<const Block> blocks) const {
+  // The group that holds most; ties by name. None: nothing is live.
+  using Group = std::optional<std::uint32_t>;
+  [[nodiscard]] Group Largest(std::span<const Block> blocks) const {
     std::map<std::uint32_t, std::int64_t> held;
     for (const Block& block : blocks) {
       if (block.state != BlockState::kInactive) {
@@ -68,18 +70,26 @@ class Holders {
         bytes = SaturatingAdd(bytes, block.size);
       }
     }
-    SegmentHolder largest;
+    Group largest;
     std::int64_t most = -1;
     for (const auto& [group, bytes] : held) {
-      if (bytes < most) {
-        continue;
+      if (bytes > most || (bytes == most && Holder(group) < Holder(largest))) {
+        largest = group;
+        most = bytes;
       }
-      if (SegmentHolder holder = Holder(group); bytes > most || holder < largest) {
-        largest = std::move(holder);
-      }
-      most = bytes;
     }
     return largest;
+  }
+
+  [[nodiscard]] SegmentHolder Holder(Group group) const {
+    if (!group) {
+      return {};
+    }
+    if (*group == AllocationGroups::kRest) {
+      return {.name = std::string(kNoStack), .file = {}};
+    }
+    const AllocationGroups::Name& name = groups_.names[*group];
+    return {.name = name.name, .file = name.file, .line = name.line};
   }
 
  private:
@@ -87,14 +97,6 @@ class Holders {
     return stack.valid() && stack.value() < groups_.of_stack.size()
                ? groups_.of_stack[stack.value()]
                : AllocationGroups::kRest;
-  }
-
-  [[nodiscard]] SegmentHolder Holder(std::uint32_t group) const {
-    if (group == AllocationGroups::kRest) {
-      return {.name = std::string(kNoStack), .file = {}};
-    }
-    const AllocationGroups::Name& name = groups_.names[group];
-    return {.name = name.name, .file = name.file, .line = name.line};
   }
 
   AllocationGroups groups_;
@@ -150,11 +152,8 @@ std::string_view StateName(BlockState state) {
 }
 
 SegmentRow MakeSegmentRow(const Segment& segment, std::span<const Block> blocks,
-                          const SegmentUse& use, const Holders& holders, std::size_t slices) {
-  SegmentRow row{.segment = segment,
-                 .gives = use.gives,
-                 .request = use.request,
-                 .holder = holders.Largest(blocks)};
+                          const SegmentUse& use, std::size_t slices) {
+  SegmentRow row{.segment = segment, .gives = use.gives, .request = use.request};
   for (const Block& block : blocks) {
     if (block.state == BlockState::kInactive) {
       row.largest_free = std::max(row.largest_free, block.size);
@@ -223,6 +222,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
   totals.empty_cache =
       totals.empty_cache || recording.metadata.origin.framework == Framework::kPyTorch;
   totals.programs = totals.programs && recording.metadata.origin.kind == RecordingKind::kProgram;
+  std::map<Holders::Group, std::int64_t> pinned_by;
   for (const MomentOfTrace& moment : selection.moments()) {
     const Trace& trace = recording.history->traces[moment.trace];
     const StateAtMoment at = StateAt(*selection.history(), trace, moment.event);
@@ -234,7 +234,9 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
       const Segment& segment = at.state.segments[i];
       const auto blocks =
           std::span(at.state.blocks).subspan(segment.first_block, segment.block_count);
-      SegmentRow row = MakeSegmentRow(segment, blocks, uses[i], holders, query_.slices);
+      SegmentRow row = MakeSegmentRow(segment, blocks, uses[i], query_.slices);
+      const Holders::Group group = holders.Largest(blocks);
+      row.holder = holders.Holder(group);
       row.stream = recording.history->streams[segment.stream];
       row.estimated = at.estimated[i] != 0;
       if (query_.blocks) {
@@ -242,10 +244,18 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
       }
       CountSplits(segment, blocks, totals);
       Sum(row);
+      if (row.pinned()) {
+        std::int64_t& kept = pinned_by[group];
+        kept = SaturatingAdd(kept, row.kept());
+      }
       answer_.rows.push_back(std::move(row));
     }
     totals.unplaced = SaturatingAdd(totals.unplaced, at.unplaced_bytes);
     totals.unplaced_blocks += static_cast<std::int64_t>(at.unplaced_blocks);
+  }
+  for (const auto& [group, bytes] : pinned_by) {
+    std::int64_t& kept = pinned_by_[holders.Holder(group)];
+    kept = SaturatingAdd(kept, bytes);
   }
   return {};
 }
@@ -270,7 +280,6 @@ void SegmentsMaker::Sum(const SegmentRow& row) {
     ++totals.pinned;
     add(totals.pinned_bytes, row.kept());
     add(totals.pins, segment.active);
-    add(pinned_by_[row.holder], row.kept());
   }
 }
 
