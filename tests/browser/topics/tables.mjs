@@ -96,6 +96,20 @@ export default async function tables(it, { given, testdata, scratch }) {
     await page.close();
   }
 
+  // --- rows of a log are what its program takes them for ---
+  {
+    const page = await start("#view=table");
+    await open(page, join(testdata, "mxnet/sockeye/memory.log"));
+    check("rows of a tag log are tags", await page.locator("#by").inputValue() === "tag", await page.locator("#by").inputValue());
+    await page.selectOption("#by", "filefunction");
+    await ready(page, "footer code:has-text('--by filefunction')");
+    check("and functions where they are chosen", (await line(page, "top")).includes("--by filefunction"));
+    await rows(page).first().click();
+    await ready(page, ".view.table .neighbours");
+    check("whose callers are known", await page.locator(".view.table .neighbours h3").count() === 2);
+    await page.close();
+  }
+
   // --- inside of a category ---
   for (const [path, bucket] of [["fit/train_512.json.gz", "Others"], ["fit/train_512.json.gz", "Activations"], ["mxnet/sockeye/memory.log", "Activations"]]) {
     const file = join(testdata, path);

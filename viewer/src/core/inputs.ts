@@ -1,6 +1,8 @@
 // What `info` says of each input: what it can answer, its devices and its labels.
 import { asNumber, asText, type Answer } from "./answers";
 
+const kRowsBy = "filefunction";
+
 export interface DeviceFacts {
   device: number;
   name: string; // for --device
@@ -17,13 +19,14 @@ export interface InputFacts {
   hasHistory: boolean;
   nests: boolean; // there is more than one function, so that one calls another
   labels: string[];
+  rowsBy: string; // what rows stand for where nobody chooses
   devices: DeviceFacts[];
   only?: string; // the one command that reads it, of what is no recording
 }
 
 // Text with a failure's message, and digests of a job's ranks, are no recordings: one command each reads them.
 export function readBy(command: string, names: string[]): InputFacts[] {
-  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, nests: false, labels: [], devices: [], only: command }));
+  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, nests: false, labels: [], rowsBy: kRowsBy, devices: [], only: command }));
 }
 
 export function readInputs(info: Answer): InputFacts[] {
@@ -45,6 +48,7 @@ export function readInputs(info: Answer): InputFacts[] {
       hasHistory: devices.some((device) => device.events > 0),
       nests: asNumber(note["functions"]) !== 1,
       labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),
+      rowsBy: asText(note["rows_by"]) || kRowsBy,
       devices,
     };
   });

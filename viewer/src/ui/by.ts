@@ -17,7 +17,7 @@ export function byChoice(context: Context, title: string, choices: string[], usu
   const chosen = chosenBy(context, choices, usual);
   const select = h("select", { id: "by", change: () => context.change({ by: select.value === usual ? "" : select.value }) });
   const labels = choices.includes("label") ? context.first.labels.map((label) => `label:${label}`) : [];
-  for (const by of [...choices.filter((one) => one !== "label"), ...labels]) {
+  for (const by of new Set([...choices.filter((one) => one !== "label"), usual, ...labels])) {
     select.append(h("option", { value: by, selected: by === chosen }, by));
   }
   return h("label", {}, `${title} `, select);

@@ -47,12 +47,13 @@ function family(shown: Shown): (HTMLElement | false)[] {
   for (let i = nodes[row]!.parent; i > 0 && above.length < kListed; i = nodes[i]!.parent) {
     above.push(i);
   }
-  const below: number[] = [];
-  for (let i = row + 1; i < nodes.length && nodes[i]!.depth > nodes[row]!.depth && below.length < kListed; ++i) {
+  const below: number[] = []; // the largest first
+  for (let i = row + 1; i < nodes.length && nodes[i]!.depth > nodes[row]!.depth; ++i) {
     if (nodes[i]!.parent === row) {
       below.push(i);
     }
   }
+  below.sort((a, b) => nodes[b]!.now - nodes[a]!.now || a - b).splice(kListed);
   const part = (title: string, rows: number[]): (HTMLElement | false)[] =>
     rows.length === 0 ? [] : [h("h3", {}, title), h("ul", { class: "family" }, ...rows.map(link))];
   return straight ? [...part("called by", above), ...part("calls", below)] : [...part("calls", above), ...part("called by", below)];

@@ -309,7 +309,7 @@ async function wanted(context: Context): Promise<string> {
   if (context.info.inputs.reduce((sum, input) => sum + asNumber(input["functions"]), 0) <= kMany) {
     return ".";
   }
-  const top = await context.quietly(["top", "--cum", "-n", String(kNodes), ...context.momentAndFilters, ...context.names]);
+  const top = await context.quietly(["top", "--by", "function", "--cum", "-n", String(kNodes), ...context.momentAndFilters, ...context.names]);
   return top.rows.length === 0 ? "." : [...new Set(top.rows.map((row) => exactly(asText(row["name"]))))].join("|");
 }
 
