@@ -179,11 +179,11 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
   progress_.Expect(SizeOf(names));
   ReadBefore before(names);
+  Workers workers(std::min(inputs_.jobs(), names.size()));  // ends after what waits for it
   std::deque<Reading> ahead;
   std::size_t next = 0;
   std::size_t visited = 0;
   Error last;
-  Workers workers(std::min(inputs_.jobs(), names.size()));
   const HowToRead how{.options = options, .cache = streams_.cache, .workers = workers};
   Ahead window(inputs_.jobs());
   const auto start_more = [&] {

@@ -32,7 +32,8 @@ class Workers {
   explicit Workers(std::size_t most) : most_(kHasThreads && most > 1 ? most : 0) {}
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-  // Waits for what was begun; the rest is not done.
+  // Waits for what was begun; the rest is not done. Results that nobody has taken by then should be
+  // gone: to tell one that it is dropped takes memory, which may be why all of this ends.
   ~Workers();
 
   // What `work` throws is thrown by get().
@@ -42,9 +43,8 @@ class Workers {
       return std::async(std::launch::deferred, std::move(work));
     }
     auto task = std::make_shared<std::packaged_task<std::invoke_result_t<Work>()>>(std::move(work));
-    auto result = task->get_future();
-    Put([task = std::move(task)] { (*task)(); });
-    return result;
+    Put([task] { (*task)(); });
+    return task->get_future();  // last: where there was no memory for the task, none waits for it
   }
 
  private:
