@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <filesystem>
 #include <future>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -17,11 +14,10 @@
 #include "memtool/profile/replay/history_index.h"
 #include "memtool/profile/steps/steps.h"
 #include "next/next.h"
-#include "session/ahead.h"
 #include "session/modelled.h"
 #include "session/programs.h"
+#include "session/readings.h"
 #include "session/recording_cache.h"
-#include "session/workers.h"
 #include "words/moments.h"
 #include "words/refusals.h"
 #include "words/words.h"
@@ -32,87 +28,17 @@ namespace {
 
 using Shared = std::shared_ptr<const Recording>;
 
-// One input being read, perhaps on another thread.
-struct Reading {
-  std::string name;
-  std::optional<std::string> key;         // to keep it by, for later command lines
-  Shared cache;                           // by an earlier one
-  std::future<Result<Recording>> result;  // not valid for an input that was named before
-};
-
-// Names of one input are read once: a stream gives its bytes only once, and two moments of a file
-// need not be read twice.
-class ReadBefore {
- public:
-  explicit ReadBefore(const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      ++inputs_[GetKey(name)].uses;
-    }
-  }
-  // True for the first name of an input.
-  bool First(const std::string& name) { return !std::exchange(inputs_[GetKey(name)].begun, true); }
-  // Keeps what was read as long as another name of it follows; null when it could not be read.
-  void Keep(const std::string& name, const Shared& recording) {
-    Input& input = inputs_[GetKey(name)];
-    input.recording = --input.uses > 0 ? recording : nullptr;
-  }
-  Shared Take(const std::string& name) {
-    Input& input = inputs_[GetKey(name)];
-    return --input.uses > 0 ? input.recording : std::move(input.recording);
-  }
-
- private:
-  struct Input {
-    std::size_t uses = 0;  // still to come
-    bool begun = false;
-    Shared recording;
-  };
-  static std::string GetKey(const std::string& name) {
-    return formats::GetStream(name).value_or("file " + name);
-  }
-  std::map<std::string, Input> inputs_;
-};
-
-// 0 when it is unknown.
-std::uint64_t SizeOf(const std::string& name) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(name, error);
-  return error || name == "-" ? 0 : size;
-}
-
 // Of all inputs together; 0 when the size of one is unknown.
 std::uint64_t SizeOf(const std::vector<std::string>& names) {
   std::uint64_t sum = 0;
   for (const std::string& name : std::set<std::string>(names.begin(), names.end())) {
-    const std::uint64_t size = SizeOf(name);
+    const std::uint64_t size = InputSize(name);
     if (size == 0) {
       return 0;
     }
     sum += size;
   }
   return sum;
-}
-
-struct HowToRead {
-  const formats::OpenOptions& options;
-  RecordingCache* cache;
-  Workers& workers;
-};
-
-Reading Begun(const std::string& name, ReadBefore& before, const HowToRead& how) {
-  Reading reading{name, {}, {}, {}};
-  if (!before.First(name)) {
-    return reading;
-  }
-  if (how.cache != nullptr) {
-    reading.key = RecordingCache::GetKey(name, how.options);
-    reading.cache = how.cache->Find(*reading.key);
-  }
-  if (reading.cache == nullptr) {
-    reading.result = how.workers.Start(
-        [name, &options = how.options] { return formats::OpenRecording(name, options); });
-  }
-  return reading;
 }
 
 // As it is in the file; kept for later command lines, where there may be any.
@@ -179,27 +105,11 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
   progress_.Expect(SizeOf(names));
   ReadBefore before(names);
-  Workers workers(std::min(inputs_.jobs(), names.size()));  // ends after what waits for it
-  std::deque<Reading> ahead;
-  std::size_t next = 0;
+  Readings readings(names, inputs_.jobs(), options, streams_.cache, before);
   std::size_t visited = 0;
   Error last;
-  const HowToRead how{.options = options, .cache = streams_.cache, .workers = workers};
-  Ahead window(inputs_.jobs());
-  const auto start_more = [&] {
-    for (; next < names.size(); ++next) {
-      const std::uint64_t size = inputs_.jobs() > 1 ? SizeOf(names[next]) : 0;
-      if (!window.Takes(size)) {
-        break;
-      }
-      window.Put(size);
-      ahead.push_back(Begun(names[next], before, how));
-    }
-  };
-  for (start_more(); !ahead.empty(); start_more()) {
-    Reading reading = std::move(ahead.front());
-    ahead.pop_front();
-    window.Take();
+  while (std::optional<Reading> next = readings.Next()) {
+    Reading& reading = *next;
     auto shared = Finished(reading, before, streams_.cache, inputs_);
     if (!shared) {
       last = std::move(shared.error());

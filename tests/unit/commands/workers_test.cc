@@ -17,6 +17,7 @@ namespace {
 TEST(Workers, ResultsAreThoseOfTheirWork) {
   Workers workers(3);
   std::vector<std::future<int>> results;
+  results.reserve(1000);
   for (int i = 0; i < 1000; ++i) {
     results.push_back(workers.Start([i] { return i * i; }));
   }
