@@ -39,7 +39,7 @@ export default async function flame(it, { testdata, memtool, scratch }) {
     await ready(page, " aside:has-text('allocations with')");
     check("a click chooses the frame", (await text(page, "aside h2")) === "build" && /row=build/.test(page.url()), page.url());
     check("its figures", (await facts(page)).join() === [build.bytes, build.self].map((bytes) => `${size(bytes)} · ${percent(bytes, total)}`).join(), (await facts(page)).join());
-    const below = rows.filter((row) => row.parent === build.id).map((row) => `${row.name} ${size(row.bytes)}`);
+    const below = rows.filter((row) => row.parent === build.id).sort((a, b) => b.bytes - a.bytes).map((row) => `${row.name} ${size(row.bytes)}`);
     check("what it calls", (await family(page, "calls")).join() === below.join() && below.length === 2, (await family(page, "calls")).join());
     const counted = answerOf(await line(page, "top"), folder);
     check("how many allocations", (await text(page, "aside")).includes(`${counted.total} allocations`) && counted.sample_type === "allocations", await text(page, "aside"));
