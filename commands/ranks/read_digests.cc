@@ -20,8 +20,9 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/model/recording_builder.h"
 #include "ranks/names/rank_names.h"
+#include "session/prefetch_window.h"
 #include "session/progress.h"
-#include "session/workers.h"
+#include "session/thread_pool.h"
 
 namespace memtool::commands {
 
@@ -228,15 +229,14 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
   options.on_bytes = [&progress](std::uint64_t bytes) { progress.Read(bytes); };
   const std::string stdin_name = name.empty() ? "standard input" : name;
   const std::size_t jobs = std::max<std::size_t>(input.jobs(), 1);
-  Workers workers(jobs);
-  // Digests are small: more are waited for than are being made, so that no worker waits.
-  const std::size_t most = kHasThreads ? 4 * jobs : 1;
+  ThreadPool pool(jobs);
+  const std::size_t most = kHasThreads ? kMaxAheadPerThread * jobs : 1;  // digests are small
   std::deque<std::future<ReadFile>> ahead;
   std::size_t next = 0;
   others = tree.others;
   for (const TreeFile& file : tree.files) {
     while (next < tree.files.size() && ahead.size() < most) {
-      ahead.push_back(workers.Start([&options, &stdin_name, path = tree.files[next++].path] {
+      ahead.push_back(pool.Submit([&options, &stdin_name, path = tree.files[next++].path] {
         return ReadOne(path, path == "-" ? stdin_name : path, options);
       }));
     }

@@ -15,8 +15,8 @@
 #include "memtool/profile/steps/steps.h"
 #include "next/next.h"
 #include "session/modelled.h"
+#include "session/prefetcher.h"
 #include "session/programs.h"
-#include "session/readings.h"
 #include "session/recording_cache.h"
 #include "words/moments.h"
 #include "words/refusals.h"
@@ -42,7 +42,7 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
 }
 
 // As it is in the file; kept for later command lines, where there may be any.
-Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
+Result<Shared> ReadFrom(PendingInput& reading, RecordingCache* cache) {
   if (reading.cache != nullptr) {
     return reading.cache;
   }
@@ -56,7 +56,7 @@ Result<Shared> ReadFrom(Reading& reading, RecordingCache* cache) {
 }
 
 // What was read; null when it was named before and could not be read then.
-Result<Shared> Finished(Reading& reading, ReadBefore& before, RecordingCache* cache,
+Result<Shared> Finished(PendingInput& reading, ReadBefore& before, RecordingCache* cache,
                         const InputOptions& inputs) {
   if (reading.cache == nullptr && !reading.result.valid()) {
     return before.Take(reading.name);
@@ -105,11 +105,11 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   options.on_bytes = [this](std::uint64_t bytes) { progress_.Read(bytes); };
   progress_.Expect(SizeOf(names));
   ReadBefore before(names);
-  Readings readings(names, inputs_.jobs(), options, streams_.cache, before);
+  Prefetcher prefetcher(names, inputs_.jobs(), options, streams_.cache, before);
   std::size_t visited = 0;
   Error last;
-  while (std::optional<Reading> next = readings.Next()) {
-    Reading& reading = *next;
+  while (std::optional<PendingInput> next = prefetcher.Next()) {
+    PendingInput& reading = *next;
     auto shared = Finished(reading, before, streams_.cache, inputs_);
     if (!shared) {
       last = std::move(shared.error());

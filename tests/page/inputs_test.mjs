@@ -11,8 +11,8 @@ const [profile, history] = readInputs({ inputs: [
 assert.equal(profile.name, "a.prof");
 assert.deepEqual(["top", "flame", "segments"].map(profile.can), [true, true, false]);
 assert.deepEqual([profile.hasHistory, profile.labels, profile.devices], [false, ["kind"], []]);
-assert.equal(profile.rowsBy, "filefunction");
-assert.equal(readInputs({ inputs: [{ path: "memory.log", rows_by: "tag" }] })[0].rowsBy, "tag");
+assert.equal(profile.defaultBy, "filefunction");
+assert.equal(readInputs({ inputs: [{ path: "memory.log", default_by: "tag" }] })[0].defaultBy, "tag");
 // Where the core does not say, every view is offered.
 assert.ok(history.can("segments") && history.hasHistory);
 assert.deepEqual(history.devices, [{ device: 1, name: "cuda:1", events: 7, peakEvent: 3, peakBytes: 2 ** 60, oomEvents: [5] }]);

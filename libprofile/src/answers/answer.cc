@@ -11,12 +11,12 @@ std::string_view TypeOf(GetterKind getter, Unit unit) {
   switch (getter) {
     case GetterKind::kBool:
       return "boolean";
-    case GetterKind::kMaybeDouble:
+    case GetterKind::kOptionalDouble:
       return "number|null";
     case GetterKind::kDouble:
       return "number";
-    case GetterKind::kMaybeInt64:
-    case GetterKind::kMakesMaybeInt64:
+    case GetterKind::kOptionalInt64:
+    case GetterKind::kInt64Function:
       return "integer|null";
     default:
       return unit == Unit::kText || unit == Unit::kAddress ? "string"

@@ -282,7 +282,7 @@ InputCard MakeCard(const std::shared_ptr<const Recording>& read, const HistoryIn
   card.stacks = recording.stack_count();
   card.functions = recording.functions.size();
   card.label_keys = GetLabelKeys(recording);
-  card.rows_by = metadata.default_by;
+  card.default_by = metadata.default_by;
   card.mappings = Distinct(recording, recording.mappings,
                            [](const Mapping& mapping) { return mapping.filename; });
   card.comments = Distinct(recording, metadata.comments, [](StringId comment) { return comment; });
@@ -332,8 +332,8 @@ Value::Object MakeValueObject(const InputCard& card) {
                        {"marks", ToList(history.marks, value_of)},
                        {"ledgers", ListDomains(history)},
                        {"devices", ToList(history.traces, value_of)}};
-  if (!card.rows_by.empty()) {
-    object.emplace_back("rows_by", card.rows_by);
+  if (!card.default_by.empty()) {
+    object.emplace_back("default_by", card.default_by);
   }
   if (card.log) {
     object.emplace_back("statements", ToList(card.log->statements, value_of));

@@ -1,7 +1,7 @@
 // What `info` says of each input: what it can answer, its devices and its labels.
 import { asNumber, asText, type Answer } from "./answers";
 
-const kRowsBy = "filefunction";
+const kDefaultBy = "filefunction";
 
 export interface DeviceFacts {
   device: number;
@@ -19,14 +19,14 @@ export interface InputFacts {
   hasHistory: boolean;
   nests: boolean; // there is more than one function, so that one calls another
   labels: string[];
-  rowsBy: string; // what rows stand for where nobody chooses
+  defaultBy: string; // what rows stand for where nobody chooses
   devices: DeviceFacts[];
   only?: string; // the one command that reads it, of what is no recording
 }
 
 // Text with a failure's message, and digests of a job's ranks, are no recordings: one command each reads them.
 export function readBy(command: string, names: string[]): InputFacts[] {
-  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, nests: false, labels: [], rowsBy: kRowsBy, devices: [], only: command }));
+  return names.map((name) => ({ name, format: "", can: (one) => one === command, hasHistory: false, nests: false, labels: [], defaultBy: kDefaultBy, devices: [], only: command }));
 }
 
 export function readInputs(info: Answer): InputFacts[] {
@@ -48,7 +48,7 @@ export function readInputs(info: Answer): InputFacts[] {
       hasHistory: devices.some((device) => device.events > 0),
       nests: asNumber(note["functions"]) !== 1,
       labels: ((note["labels"] as unknown[] | undefined) ?? []).map(asText),
-      rowsBy: asText(note["rows_by"]) || kRowsBy,
+      defaultBy: asText(note["default_by"]) || kDefaultBy,
       devices,
     };
   });

@@ -148,12 +148,13 @@ export async function story(context: Context, device: DeviceFacts, event: number
   // With the frames of others, where they are not there already.
   const whole = async (one: Row | undefined): Promise<Row | undefined> =>
     one === undefined || context.state.frames !== "" ? undefined : ask(context, device, asNumber(one["event"]), "all");
-  const wholeHere = action === "alloc" || !isBlock ? whole(row) : undefined;
-  const other = partner === null || partner === undefined || action.startsWith("segment") ? undefined
-    : await ask(context, device, asNumber(partner));
+  const isMade = action === "alloc" || !isBlock;
+  const [other, wholeHere] = await Promise.all([
+    partner === null || partner === undefined || action.startsWith("segment") ? undefined : ask(context, device, asNumber(partner)),
+    isMade ? whole(row) : undefined]);
   const [born, gone] = action === "alloc" ? [row, other] : [other, row];
   const made = isBlock ? born : row;
-  const madeWhole = await (wholeHere ?? whole(made));
+  const madeWhole = isMade ? wholeHere : await whole(made);
   const makers = stack(context, made, madeWhole);
   const freers = isBlock && gone !== undefined && asText(gone["stack"]) !== asText(born?.["stack"]) && stack(context, gone, await whole(gone));
   const facts = h("dl", { class: "facts story" },

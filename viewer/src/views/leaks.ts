@@ -21,10 +21,10 @@ export const leaks: View = {
   title: "Leaks",
   shows: (context) => context.inputs.length > 1 || context.first.devices.some((device) => device.events > 1),
   async draw(context, into) {
-    const tools = h("div", { class: "tools" }, byChoice(context, "rows are", kBy, context.first.rowsBy));
+    const tools = h("div", { class: "tools" }, byChoice(context, "rows are", kBy, context.first.defaultBy));
     let answer: Answer;
     try {
-      answer = await context.json(["leaks", "-n", "0", ...byWords(context, kBy, context.first.rowsBy), ...context.filters, ...context.names]);
+      answer = await context.json(["leaks", "-n", "0", ...byWords(context, kBy, context.first.defaultBy), ...context.filters, ...context.names]);
     } catch (error) {
       if (!(error instanceof CoreError)) {
         throw error;

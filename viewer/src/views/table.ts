@@ -19,7 +19,7 @@ const kFunctions = ["filefunction", "function", "line"];
 const kNamed = [...kFunctions, "file", "module"];
 
 async function neighbours(context: Context, name: string): Promise<HTMLElement> {
-  const by = chosenBy(context, kBy, context.first.rowsBy);
+  const by = chosenBy(context, kBy, context.first.defaultBy);
   const only = kNamed.includes(by) && h("button", { type: "button", click: () => context.change({ focus: exactly(name) }) }, "only with this");
   const close = h("button", { type: "button", click: () => context.change({ row: "" }) }, "close");
   if (!kFunctions.includes(by)) {
@@ -92,7 +92,7 @@ export const table: View = {
   shows: (context) => context.first.can("top"),
   async draw(context, into) {
     const { state } = context;
-    const by = byWords(context, kBy, context.first.rowsBy);
+    const by = byWords(context, kBy, context.first.defaultBy);
     const compared = context.bases.length > 0;
     const answer = compared
       ? await context.json(["diff", "-n", "0", ...by, ...context.baseWords, ...context.momentAndFilters, ...context.names])
@@ -102,11 +102,11 @@ export const table: View = {
       context.refine(patch, async () => listed.forEach((words) => context.list(words)));
     const side = h("div", { class: "slot" });
     clear(into,
-      h("div", { class: "tools" }, byChoice(context, "rows are", kBy, context.first.rowsBy),
+      h("div", { class: "tools" }, byChoice(context, "rows are", kBy, context.first.defaultBy),
         h("span", { class: "total", "data-total": asText(answer.total) },
           `${size(answer.total ?? 0)} in ${count(answer.rows.length)} rows`)),
       h("div", { class: "beside" }, h("div", { class: "slot" }, grid({
-        columns: tableColumns(context, answer, compared, chosenBy(context, kBy, context.first.rowsBy)),
+        columns: tableColumns(context, answer, compared, chosenBy(context, kBy, context.first.defaultBy)),
         rows: answer.rows,
         sort: { by: state.sort, set: (by) => keep({ sort: by }) },
         find: { id: "search", text: state.search, keep: (text) => keep({ search: text }),

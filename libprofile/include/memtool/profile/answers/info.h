@@ -93,7 +93,7 @@ struct InputCard {
   std::size_t stacks = 0;              // distinct
   std::size_t functions = 0;
   std::vector<std::string> label_keys;  // by name
-  std::string rows_by;                  // Metadata::default_by
+  std::string default_by;               // Metadata::default_by
   std::vector<Repeated> mappings;       // files
   std::vector<Repeated> comments;       // each text once: an input of a few bytes may have millions
   std::vector<BlindSpot> blind_spots;

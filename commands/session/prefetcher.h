@@ -16,9 +16,9 @@
 #include "memtool/formats/open.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/model/recording.h"
-#include "session/ahead.h"
+#include "session/prefetch_window.h"
 #include "session/recording_cache.h"
-#include "session/workers.h"
+#include "session/thread_pool.h"
 
 namespace memtool::commands {
 
@@ -26,7 +26,7 @@ namespace memtool::commands {
 std::uint64_t InputSize(const std::string& name);
 
 // One input being read, perhaps on another thread.
-struct Reading {
+struct PendingInput {
   std::string name;
   std::optional<std::string> key;          // to keep it by, for later command lines
   std::shared_ptr<const Recording> cache;  // by an earlier one
@@ -67,24 +67,24 @@ class ReadBefore {
 };
 
 // The inputs in their order, each begun some time before its turn.
-class Readings {
+class Prefetcher {
  public:
-  Readings(const std::vector<std::string>& names, std::size_t jobs,
-           const formats::OpenOptions& options, RecordingCache* cache, ReadBefore& before)
+  Prefetcher(const std::vector<std::string>& names, std::size_t jobs,
+             const formats::OpenOptions& options, RecordingCache* cache, ReadBefore& before)
       : names_(names),
         jobs_(jobs),
         options_(options),
         cache_(cache),
         before_(before),
         window_(jobs),
-        workers_(std::min(jobs, names.size())) {}
+        pool_(std::min(jobs, names.size())) {}
 
   // None at the end.
-  std::optional<Reading> Next();
+  std::optional<PendingInput> Next();
 
  private:
   void BeginMore();
-  Reading Begin(const std::string& name);
+  PendingInput Begin(const std::string& name);
 
   const std::vector<std::string>& names_;
   std::size_t jobs_;
@@ -92,9 +92,9 @@ class Readings {
   RecordingCache* cache_;
   ReadBefore& before_;
   std::size_t next_ = 0;
-  Ahead window_;
-  Workers workers_;  // ends after what waits for it
-  std::deque<Reading> begun_;
+  PrefetchWindow window_;
+  ThreadPool pool_;  // ends after what waits for it
+  std::deque<PendingInput> begun_;
 };
 
 }  // namespace memtool::commands

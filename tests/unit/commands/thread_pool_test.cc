@@ -1,4 +1,4 @@
-#include "session/workers.h"
+#include "session/thread_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -9,64 +9,64 @@
 #include <thread>
 #include <vector>
 
-#include "session/ahead.h"
+#include "session/prefetch_window.h"
 
 namespace memtool::commands {
 namespace {
 
-TEST(Workers, ResultsAreThoseOfTheirWork) {
-  Workers workers(3);
+TEST(ThreadPool, ResultsAreThoseOfTheirWork) {
+  ThreadPool pool(3);
   std::vector<std::future<int>> results;
   results.reserve(1000);
   for (int i = 0; i < 1000; ++i) {
-    results.push_back(workers.Start([i] { return i * i; }));
+    results.push_back(pool.Submit([i] { return i * i; }));
   }
   for (int i = 0; i < 1000; ++i) {
     EXPECT_EQ(results[static_cast<std::size_t>(i)].get(), i * i);
   }
 }
 
-TEST(Workers, AreNoMoreThanAskedFor) {
+TEST(ThreadPool, AreNoMoreThanAskedFor) {
   std::set<std::thread::id> seen;
-  Workers workers(2);
+  ThreadPool pool(2);
   for (int i = 0; i < 200; ++i) {
-    seen.insert(workers.Start([] { return std::this_thread::get_id(); }).get());
+    seen.insert(pool.Submit([] { return std::this_thread::get_id(); }).get());
   }
   EXPECT_LE(seen.size(), 2U);
   EXPECT_FALSE(seen.contains(std::this_thread::get_id()));
 }
 
-TEST(Workers, OneIsNone) {
-  Workers workers(1);
-  EXPECT_EQ(workers.Start([] { return std::this_thread::get_id(); }).get(),
+TEST(ThreadPool, OneIsNone) {
+  ThreadPool pool(1);
+  EXPECT_EQ(pool.Submit([] { return std::this_thread::get_id(); }).get(),
             std::this_thread::get_id());
 }
 
-TEST(Workers, WhatIsThrownIsThrownWhereTheResultIsAskedFor) {
-  Workers workers(2);
-  auto result = workers.Start([]() -> int { throw std::runtime_error("no"); });
+TEST(ThreadPool, WhatIsThrownIsThrownWhereTheResultIsAskedFor) {
+  ThreadPool pool(2);
+  auto result = pool.Submit([]() -> int { throw std::runtime_error("no"); });
   EXPECT_THROW(result.get(), std::runtime_error);
-  EXPECT_EQ(workers.Start([] { return 7; }).get(), 7);
+  EXPECT_EQ(pool.Submit([] { return 7; }).get(), 7);
 }
 
-TEST(Workers, TheirEndWaitsForWhatWasBegunAndDropsTheRest) {
+TEST(ThreadPool, TheirEndWaitsForWhatWasBegunAndDropsTheRest) {
   std::atomic<int> done = 0;
   std::promise<void> go;
   std::promise<void> begun;
   std::future<void> dropped;
   {
-    Workers workers(2);
+    ThreadPool pool(2);
     const auto held = [&done, open = go.get_future().share()] {
       open.wait();
       ++done;
     };
-    const auto first = workers.Start([&begun, held] {
+    const auto first = pool.Submit([&begun, held] {
       begun.set_value();
       held();
     });
     begun.get_future().wait();
     for (int i = 0; i < 20; ++i) {
-      dropped = workers.Start(held);
+      dropped = pool.Submit(held);
     }
     go.set_value();
   }
@@ -78,25 +78,25 @@ TEST(Workers, TheirEndWaitsForWhatWasBegunAndDropsTheRest) {
   EXPECT_EQ(dropped.wait_for(std::chrono::seconds(0)), std::future_status::ready);
 }
 
-TEST(Ahead, LargeInputsAreReadAsManyAtATimeAsThereAreWorkers) {
+TEST(PrefetchWindow, LargeInputsAreReadAsManyAtATimeAsThereAreWorkers) {
   constexpr std::uint64_t kLarge = std::uint64_t{1} << 30U;
-  Ahead ahead(2);
-  EXPECT_TRUE(ahead.Takes(kLarge));
-  ahead.Put(kLarge);
-  EXPECT_TRUE(ahead.Takes(kLarge));
-  ahead.Put(kLarge);
-  EXPECT_FALSE(ahead.Takes(kLarge));
-  EXPECT_FALSE(ahead.Takes(1));
-  ahead.Take();
-  EXPECT_TRUE(ahead.Takes(kLarge));
+  PrefetchWindow window(2);
+  EXPECT_TRUE(window.Takes(kLarge));
+  window.Put(kLarge);
+  EXPECT_TRUE(window.Takes(kLarge));
+  window.Put(kLarge);
+  EXPECT_FALSE(window.Takes(kLarge));
+  EXPECT_FALSE(window.Takes(1));
+  window.Take();
+  EXPECT_TRUE(window.Takes(kLarge));
 }
 
-TEST(Ahead, OfSmallInputsMoreAreRead) {
+TEST(PrefetchWindow, OfSmallInputsMoreAreRead) {
   const auto taken = [](std::size_t jobs, std::uint64_t size) {
-    Ahead ahead(jobs);
+    PrefetchWindow window(jobs);
     std::size_t count = 0;
-    for (; count < 1000 && ahead.Takes(size); ++count) {
-      ahead.Put(size);
+    for (; count < 1000 && window.Takes(size); ++count) {
+      window.Put(size);
     }
     return count;
   };

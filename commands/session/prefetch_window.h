@@ -7,15 +7,19 @@
 
 namespace memtool::commands {
 
-// As many inputs as there are workers, since each takes memory; of small ones more, so that no
-// worker waits to be told of the next. Sizes in bytes of the files, 0 = unknown.
-class Ahead {
+// Of what takes little memory: so many for each thread, and none waits to be told of the next.
+inline constexpr std::size_t kMaxAheadPerThread = 4;
+
+// As many inputs as there are threads, since each takes memory; of small ones more. Sizes in bytes
+// of the files, 0 = unknown.
+class PrefetchWindow {
  public:
-  explicit Ahead(std::size_t jobs) : jobs_(jobs) {}
+  explicit PrefetchWindow(std::size_t jobs) : jobs_(jobs) {}
 
   [[nodiscard]] bool Takes(std::uint64_t size) const {
     return sizes_.size() < jobs_ ||
-           (jobs_ > 1 && size > 0 && sizes_.size() < kMaxWaiting * jobs_ && sum_ + size <= kSmall);
+           (jobs_ > 1 && size > 0 && sizes_.size() < kMaxAheadPerThread * jobs_ &&
+            sum_ + size <= kSmall);
   }
   void Put(std::uint64_t size) {
     sum_ += size;
@@ -27,7 +31,6 @@ class Ahead {
   }
 
  private:
-  static constexpr std::size_t kMaxWaiting = 4;                      // for each worker
   static constexpr std::uint64_t kSmall = std::uint64_t{32} << 20U;  // bytes of all of them
 
   std::size_t jobs_;

@@ -1,10 +1,10 @@
-#include "session/workers.h"
+#include "session/thread_pool.h"
 
 #include <system_error>
 
 namespace memtool::commands {
 
-Workers::~Workers() {
+ThreadPool::~ThreadPool() {
   {
     const std::lock_guard lock(guard_);
     ends_ = true;
@@ -16,7 +16,7 @@ Workers::~Workers() {
   }
 }
 
-bool Workers::HasThread() {
+bool ThreadPool::HasThread() {
   const std::lock_guard lock(guard_);
   if (threads_.size() < most_ && idle_ <= waiting_.size()) {
     try {
@@ -28,7 +28,7 @@ bool Workers::HasThread() {
   return !threads_.empty();
 }
 
-void Workers::Put(std::function<void()> task) {
+void ThreadPool::Put(std::function<void()> task) {
   {
     const std::lock_guard lock(guard_);
     waiting_.push_back(std::move(task));
@@ -36,7 +36,7 @@ void Workers::Put(std::function<void()> task) {
   wakes_.notify_one();
 }
 
-void Workers::Run() {
+void ThreadPool::Run() {
   std::unique_lock lock(guard_);
   while (true) {
     ++idle_;
@@ -45,10 +45,11 @@ void Workers::Run() {
     if (ends_) {
       return;
     }
-    const std::function<void()> task = std::move(waiting_.front());
+    std::function<void()> task = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     task();
+    task = nullptr;  // and what it holds, while others may take theirs
     lock.lock();
   }
 }

@@ -1,4 +1,4 @@
-#include "session/readings.h"
+#include "session/prefetcher.h"
 
 #include <filesystem>
 #include <system_error>
@@ -11,18 +11,18 @@ std::uint64_t InputSize(const std::string& name) {
   return error || name == "-" ? 0 : size;
 }
 
-std::optional<Reading> Readings::Next() {
+std::optional<PendingInput> Prefetcher::Next() {
   BeginMore();
   if (begun_.empty()) {
     return std::nullopt;
   }
-  Reading reading = std::move(begun_.front());
+  PendingInput input = std::move(begun_.front());
   begun_.pop_front();
   window_.Take();
-  return reading;
+  return input;
 }
 
-void Readings::BeginMore() {
+void Prefetcher::BeginMore() {
   for (; next_ < names_.size(); ++next_) {
     const std::uint64_t size = jobs_ > 1 ? InputSize(names_[next_]) : 0;
     if (!window_.Takes(size)) {
@@ -33,20 +33,20 @@ void Readings::BeginMore() {
   }
 }
 
-Reading Readings::Begin(const std::string& name) {
-  Reading reading{name, {}, {}, {}};
+PendingInput Prefetcher::Begin(const std::string& name) {
+  PendingInput input{name, {}, {}, {}};
   if (!before_.First(name)) {
-    return reading;
+    return input;
   }
   if (cache_ != nullptr) {
-    reading.key = RecordingCache::GetKey(name, options_);
-    reading.cache = cache_->Find(*reading.key);
+    input.key = RecordingCache::GetKey(name, options_);
+    input.cache = cache_->Find(*input.key);
   }
-  if (reading.cache == nullptr) {
-    reading.result = workers_.Start(
-        [name, &options = options_] { return formats::OpenRecording(name, options); });
+  if (input.cache == nullptr) {
+    input.result =
+        pool_.Submit([name, &options = options_] { return formats::OpenRecording(name, options); });
   }
-  return reading;
+  return input;
 }
 
 }  // namespace memtool::commands

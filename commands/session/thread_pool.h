@@ -22,23 +22,22 @@ inline constexpr bool kHasThreads = false;
 inline constexpr bool kHasThreads = true;
 #endif
 
-// Threads that stay for as long as there may be work: of ten thousand small files each would cost
-// as much to begin and to end a thread as to read it, and the memory that the last one had is at
-// hand.
-class Workers {
+// Threads that stay for as long as there may be work: with one for each of ten thousand small
+// files, two cores were no faster than one.
+class ThreadPool {
  public:
   // At most so many threads, made as work comes. Fewer than two, and where none can be had: work
   // is done when its result is asked for.
-  explicit Workers(std::size_t most) : most_(kHasThreads && most > 1 ? most : 0) {}
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
+  explicit ThreadPool(std::size_t most) : most_(kHasThreads && most > 1 ? most : 0) {}
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
   // Waits for what was begun; the rest is not done. Results that nobody has taken by then should be
   // gone: to tell one that it is dropped takes memory, which may be why all of this ends.
-  ~Workers();
+  ~ThreadPool();
 
   // What `work` throws is thrown by get().
   template <class Work>
-  std::future<std::invoke_result_t<Work>> Start(Work work) {
+  std::future<std::invoke_result_t<Work>> Submit(Work work) {
     if (!HasThread()) {
       return std::async(std::launch::deferred, std::move(work));
     }
