@@ -296,19 +296,25 @@ class Backward {
   // Back to the event `first`. `open`: by address; they do not overlap.
   void AskAllocations(std::vector<OpenGap>& open, std::int64_t first) {
     Segments segments = segments_;
+    std::vector<std::uint64_t> begins;  // of `open`, close together: each event is looked up
+    begins.reserve(open.size());
+    for (const OpenGap& gap : open) {
+      begins.push_back(gap.begin());
+    }
     for (std::int64_t i = last_; i >= first; --i) {
       const Event& event = events_[static_cast<std::size_t>(i)];
       if (event.action != Action::kFreeCompleted && event.action != Action::kAlloc) {
         segments.Undo(event);
         continue;
       }
-      const auto after =
-          std::upper_bound(open.begin(), open.end(), event.key,
-                           [](std::uint64_t key, const OpenGap& gap) { return key < gap.begin(); });
-      if (after == open.begin() || event.key > std::prev(after)->end()) {
+      const auto after = std::upper_bound(begins.begin(), begins.end(), event.key);
+      if (after == begins.begin()) {
         continue;
       }
-      OpenGap& gap = *std::prev(after);
+      OpenGap& gap = open[static_cast<std::size_t>(after - begins.begin()) - 1];
+      if (event.key > gap.end()) {
+        continue;
+      }
       if (event.action == Action::kFreeCompleted) {
         gap.live.insert(event.key);
         continue;

@@ -229,6 +229,7 @@ Result<void> SegmentsMaker::Add(const Selection& selection) {
     const std::vector<SegmentUse> uses = UseOfEach(at, recording, trace, moment.event);
     const AllocatedAt allocated =
         query_.blocks ? FindAllocations(*selection.history(), trace, moment.event) : AllocatedAt();
+    answer_.rows.reserve(answer_.rows.size() + at.state.segments.size());
     totals.failed = totals.failed || FailedAt(recording, trace, moment.event) != nullptr;
     for (std::size_t i = 0; i < at.state.segments.size(); ++i) {
       const Segment& segment = at.state.segments[i];
@@ -305,12 +306,15 @@ Value BlocksValue(const SegmentRow& row) {
   Value::List list;
   list.reserve(row.block_list.size());
   for (const SegmentBlock& block : row.block_list) {
-    list.emplace_back(Value::Object{{"offset", block.offset},
-                                    {"size", block.size},
-                                    {"requested", block.requested},
-                                    {"state", StateName(block.state)},
-                                    {"holder", Value(block.holder)},
-                                    {"event", Value(block.event)}});
+    Value::Object each;  // there may be millions: nothing is made twice
+    each.reserve(6);
+    each.emplace_back("offset", block.offset);
+    each.emplace_back("size", block.size);
+    each.emplace_back("requested", block.requested);
+    each.emplace_back("state", StateName(block.state));
+    each.emplace_back("holder", block.holder);
+    each.emplace_back("event", block.event);
+    list.emplace_back(std::move(each));
   }
   return list;
 }
