@@ -5,7 +5,7 @@ import { load } from "./front_end.mjs";
 
 const { readSpace, blockAt, blockOf, addressOf, addressAt, byteOf, largestGap, slices } = await load("charts/space.ts");
 const { Pieces, wholeView, zoomed, moved, clamped, viewOf, withInSight, byteAt, eachBox } = await load("charts/pieces.ts");
-const { hatch } = await load("charts/map.ts");
+const { drawSwatch, kGapColors } = await load("charts/map.ts");
 const { colorBy, Looks, gapOfLook, isDarkColor } = await load("charts/looks.ts");
 
 let seed = 7;
@@ -121,6 +121,13 @@ assert.equal(readSpace({ rows: [] }).total, 0);
 pieces.fill(readSpace({ rows: [] }), { looks: [], of: new Int16Array(0) }, wholeView(readSpace({ rows: [] }), 700, 12));
 assert.equal(pieces.count, 0);
 
-// A hatch stays in its box.
-hatch({ line: (points) => points.forEach((at, i) => assert.ok(i % 2 ? at >= 20 && at <= 38 : at >= 10 && at <= 110, `${at}`)) }, 10, 20, 100, 18, "#000", 5, true);
+// What can fill a gap is told by its pattern, not by its colour alone.
+const hatches = Object.keys(kGapColors).map((gap) => {
+  const fills = [];
+  drawSwatch({ rect: (_x, _y, _width, _height, fill) => fills.push(fill) }, false, gap, 0, 0);
+  assert.equal(fills.length, 1);
+  assert.equal(fills[0].ink, kGapColors[gap]);
+  return fills[0].hatch;
+});
+assert.deepEqual(hatches, ["rise", "rise", "fall", "cross"]); // what empty_cache() gives back, wholly or in part, looks the same
 console.log(`${many.begin.length} blocks are drawn as many bytes as they have, at 41 scales`);

@@ -311,9 +311,10 @@ class Page {
     context.lines.length = 0;
     document.body.dataset["state"] = "drawing";
     const begun = performance.now();
-    this.drawFilters(context);
     try {
-      await work();
+      const done = work(); // first, so that the core has something to do
+      this.drawFilters(context);
+      await done;
     } catch (error) {
       if (!(error instanceof Outdated)) {
         this.say(sentence(error));

@@ -3,7 +3,7 @@
 import { asNumber, asText } from "../core/answers";
 import { size } from "../core/format";
 import { gapOfLook, holderOf, isDarkColor, type Key, type Look } from "./looks";
-import { kOnColor, theme, toShade, type Theme } from "./palette";
+import { kOnColor, theme, toShade, type Fill, type Hatch, type Theme } from "./palette";
 import type { Pen } from "./pen";
 import { eachBox, heightOf, kBar, kLine, kPad, kStrip, perLine, perView, type Pieces, type View } from "./pieces";
 import { isPrivate, kGaps, kPending, marksOf, segmentAt, type Gap, type Segment, type Space } from "./space";
@@ -14,31 +14,8 @@ export const kGapNames: Record<Gap, string> = {
   reuse: "free: only reuse can fill it", private: "free: only its private pool can fill it",
 };
 
-// Slanted lines in a box, as one stroke along its edges; backwards they lean the other way.
-export function hatch(pen: Pen, x: number, y: number, width: number, height: number, color: string, step: number, back = false): void {
-  const points: number[] = [];
-  const put = (along: number, up: number): void => {
-    points.push(back ? x + width - along : x + along, y + height - up);
-  };
-  let upwards = true;
-  for (let at = step / 2; at < width + height; at += step, upwards = !upwards) {
-    const foot: [number, number] = at <= width ? [at, 0] : [width, at - width];
-    const head: [number, number] = at <= height ? [0, at] : [at - height, height];
-    const [one, other] = upwards ? [foot, head] : [head, foot];
-    // Round the corner, not across the box.
-    const last = points.length;
-    if (last > 0 && upwards && at > width && at - step < width) {
-      put(width, 0);
-    } else if (last > 0 && !upwards && at > height && at - step < height) {
-      put(0, height);
-    }
-    put(...one);
-    put(...other);
-  }
-  if (points.length > 0) {
-    pen.line(points, color, 1);
-  }
-}
+const kGapHatches: Record<Gap, Hatch> = { returnable: "rise", partly: "rise", reuse: "fall", private: "cross" };
+const gapFill = (gap: Gap, dark: boolean): Fill => ({ color: theme(dark).paper, hatch: kGapHatches[gap], ink: kGapColors[gap] });
 
 export interface Drawn {
   space: Space;
@@ -59,18 +36,13 @@ export function frame(pen: Pen, view: View, from: number, to: number, color: str
 }
 
 function gapPiece(pen: Pen, dark: boolean, gap: Gap, x: number, y: number, width: number): void {
-  const color = kGapColors[gap];
   if (width < 4) {
     pen.faint(kFaintGap);
-    pen.rect(x, y, width, kBar, color);
+    pen.rect(x, y, width, kBar, kGapColors[gap]);
     pen.faint(1);
     return;
   }
-  pen.rect(x, y, width, kBar, theme(dark).paper);
-  hatch(pen, x, y, width, kBar, color, gap === "reuse" ? 5 : 8, gap === "reuse");
-  if (gap === "private") {
-    hatch(pen, x, y, width, kBar, color, 8, true);
-  }
+  pen.rect(x, y, width, kBar, gapFill(gap, dark));
 }
 
 // About as wide as it is drawn: to measure thousands of names would take longer than to draw them.
@@ -192,7 +164,7 @@ function details(pen: Pen, drawn: Drawn, block: number, x: number, y: number, wi
     pen.rect(x, y + kBar - 4, width - 0.75, 2, isDarkColor(color) ? "#fff" : kOnColor);
   }
   if (space.state[block] === kPending) {
-    hatch(pen, x, y, width - 0.75, kBar, isDarkColor(color) ? "#fff" : kOnColor, 4);
+    pen.rect(x, y, width - 0.75, kBar, { color, hatch: "fine", ink: isDarkColor(color) ? "#fff" : kOnColor });
     return;
   }
   const asked = space.begin[block]! + space.requested[block]!;
@@ -252,7 +224,7 @@ function drawSegments(pen: Pen, dark: boolean, drawn: Drawn): void {
     if (wide > 2.5 && segment.begin >= view.origin) {
       eachBox(view, segment.begin, segment.begin + Math.min(segment.size, view.scale), (x, line) => {
         const y = kPad + line * kLine;
-        pen.line([Math.round(x) + 0.5, y + 2, Math.round(x) + 0.5, y + kStrip + kBar], colors.soft, 1);
+        pen.rect(Math.round(x), y + 2, 1, kStrip + kBar - 2, colors.soft);
       });
     }
   }
@@ -308,8 +280,7 @@ export function drawMap(pen: Pen, dark: boolean, drawn: Drawn): void {
 // Of the key: a colour with its band, or the hatch of what is free.
 export function drawSwatch(pen: Pen, dark: boolean, what: Look | Gap, x: number, y: number): void {
   if (typeof what === "string") {
-    pen.rect(x, y, 10, 10, theme(dark).paper, theme(dark).line);
-    hatch(pen, x, y, 10, 10, kGapColors[what], 4, what === "reuse");
+    pen.rect(x, y, 10, 10, gapFill(what, dark), theme(dark).line);
     return;
   }
   const color = toShade(what.color, dark);
@@ -334,7 +305,6 @@ export function drawRequest(pen: Pen, dark: boolean, asked: number, gap: number,
     pen.text(0, 27, "no free block that it could use", { color: colors.ink });
     return;
   }
-  pen.rect(0, 20, Math.max(1, gap / each), 14, colors.paper, colors.soft);
-  hatch(pen, 0, 20, Math.max(1, gap / each), 14, kGapColors.reuse, 5, true);
+  pen.rect(0, 20, Math.max(1, gap / each), 14, gapFill("reuse", dark), colors.soft);
   pen.text(Math.max(1, gap / each) + 6, 27, `largest free block ${size(gap)}`, { color: colors.ink });
 }

@@ -1,7 +1,7 @@
 // Colours and patterns. There are three palettes, each on light and on dark paper; where two colours
 // are hard to tell apart, their patterns differ. tests/page/palette_test.mjs holds them to that.
 export type PaletteName = "" | "safe" | "contrast";
-export type Hatch = "" | "rise" | "fall" | "level" | "upright" | "dots" | "net" | "cross";
+export type Hatch = "" | "rise" | "fall" | "fine" | "level" | "upright" | "dots" | "net" | "cross";
 
 export interface Fill {
   color: string;
@@ -115,6 +115,7 @@ export function roleFill(role: Role, onDark: boolean, of = worn): Fill {
 const kTiles: Record<Exclude<Hatch, "">, string> = {
   rise: "M-2 2L2-2M0 8L8 0M6 10L10 6",
   fall: "M-2 6L2 10M0 0L8 8M6-2L10 2",
+  fine: "M-2 2L2-2M-2 6L6-2M-2 10L10-2M2 10L10 2M6 10L10 6",
   level: "M0 2H8M0 6H8",
   upright: "M2 0V8M6 0V8",
   dots: "M1.5 2h1M5.5 6h1",

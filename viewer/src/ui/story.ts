@@ -145,18 +145,18 @@ export async function story(context: Context, device: DeviceFacts, event: number
   const partner = row["partner"];
   const id = asText(row["id"]);
   const isBlock = id.startsWith("b");
-  // With the frames of others, where they are not there already.
-  const whole = async (one: Row | undefined): Promise<Row | undefined> =>
-    one === undefined || context.state.frames !== "" ? undefined : ask(context, device, asNumber(one["event"]), "all");
-  const isMade = action === "alloc" || !isBlock;
-  const [other, wholeHere] = await Promise.all([
-    partner === null || partner === undefined || action.startsWith("segment") ? undefined : ask(context, device, asNumber(partner)),
-    isMade ? whole(row) : undefined]);
+  // All at once: what an answer leads to would wait until the page has drawn. With the frames of others,
+  // where they are not there already.
+  const whole = async (one: number): Promise<Row | undefined> =>
+    context.state.frames === "" ? ask(context, device, one, "all") : undefined;
+  const end = partner === null || partner === undefined || action.startsWith("segment") ? undefined : asNumber(partner);
+  const [wholeHere, other, wholeOther] = await Promise.all([whole(event),
+    ...(end === undefined ? [] : [ask(context, device, end), whole(end)])]);
   const [born, gone] = action === "alloc" ? [row, other] : [other, row];
-  const made = isBlock ? born : row;
-  const madeWhole = isMade ? wholeHere : await whole(made);
+  const [bornWhole, goneWhole] = action === "alloc" ? [wholeHere, wholeOther] : [wholeOther, wholeHere];
+  const [made, madeWhole] = isBlock ? [born, bornWhole] : [row, wholeHere];
   const makers = stack(context, made, madeWhole);
-  const freers = isBlock && gone !== undefined && asText(gone["stack"]) !== asText(born?.["stack"]) && stack(context, gone, await whole(gone));
+  const freers = isBlock && gone !== undefined && asText(gone["stack"]) !== asText(born?.["stack"]) && stack(context, gone, goneWhole);
   const facts = h("dl", { class: "facts story" },
     h("dt", {}, `event ${count(event)}`), h("dd", {}, h("b", {}, action), ` ${size(asNumber(row["size"]))}  `,
       id !== "" && h("button", { type: "button", class: "link mono", title: "this block in the allocator",

@@ -15,6 +15,7 @@ import { byChoice, byWords } from "../ui/by";
 import { Outdated, type Context, type View } from "../ui/context";
 import { grid, kPlace, kWhere } from "../ui/grid";
 import { chosenEvent, deviceWords, firstDevice } from "../ui/moment";
+import { WhenSeen } from "../ui/seen";
 import { story } from "../ui/story";
 import { keptOf, MemoryMap } from "./map";
 import { account, parseAddress, segmentTable } from "./segments";
@@ -63,6 +64,7 @@ class Page {
   private readonly around = slot();
   private readonly told = h("aside", { class: "slot" });
   private readonly table = slot();
+  private readonly tableSeen = new WhenSeen(this.table);
   private readonly scrub = h("input", { type: "range", id: "scrub", min: 0, "aria-label": "the moment, as an event" });
   private readonly map: MemoryMap;
   private readonly device: DeviceFacts | undefined;
@@ -127,30 +129,31 @@ class Page {
     }
     this.scrub.setAttribute("aria-valuetext", `event ${count(Number(this.scrub.value))}`);
     this.busy = true;
+    // All is asked at once, so that the core works while the page draws, and the page draws once: the story
+    // of an event first, because its answer leads to more questions, then the map. Blocks of a program in
+    // the order of its schedule are no events of an allocator.
+    const tell = (): Promise<void> => this.say(this.told, turn, () => this.bringStory(turn));
+    const ofEvent = this.context.state.block === "";
+    const rest = ofEvent ? [tell()] : [];
+    const map = this.askMap();
+    const events = this.say(this.around, turn, async () => this.context.first.hasHistory ? this.bringEvents(turn) : undefined);
+    rest.push(events);
     let answer: Answer | undefined;
     try {
-      await this.say(this.place, turn, async () => void (answer = await this.askMap()));
+      await this.say(this.place, turn, async () => void (answer = await map));
     } finally {
       this.busy = false;
     }
     if (this.next !== undefined) {
       this.go();
-      return;
+    } else {
+      await this.say(this.place, turn, async () => answer === undefined ? undefined : this.showMap(answer));
+      if (!ofEvent) {
+        await events; // an id is found among its events
+        rest.push(tell());
+      }
+      rest.push(this.say(this.request, turn, () => this.bringRequest(turn)));
     }
-    // The rest is asked before the map is drawn: the core and the page work side by side. Blocks of a
-    // program in the order of its schedule are no events of an allocator.
-    const rest = [this.say(this.around, turn, async () => this.context.first.hasHistory ? this.bringEvents(turn) : undefined)];
-    const tell = (): unknown => rest.push(this.say(this.told, turn, () => this.bringStory(turn)));
-    const ofEvent = this.context.state.block === "";
-    if (ofEvent) {
-      tell();
-    }
-    await this.say(this.place, turn, async () => answer === undefined ? undefined : this.showMap(answer));
-    if (!ofEvent) {
-      await rest[0]; // an id is found among its events
-      tell();
-    }
-    rest.push(this.say(this.request, turn, () => this.bringRequest(turn)));
     await Promise.all(rest);
   }
 
@@ -209,9 +212,12 @@ class Page {
     if (first) {
       clear(this.place, this.map.element, this.map.legend);
     }
+    this.tableSeen.do(() => this.showTable(answer.rows));
+  }
+  private showTable(rows: Row[]): void {
     const within = this.table.contains(document.activeElement);
     clear(this.table, h("h2", {}, "segments, the most free first"),
-      segmentTable(this.space, answer.rows, state.block, (address) => this.refine({ block: address })));
+      segmentTable(this.space!, rows, this.context.state.block, (address) => this.refine({ block: address })));
     if (within) { // the row that was chosen is now the first
       this.table.querySelector<HTMLElement>("tbody tr")?.focus();
     }

@@ -7,7 +7,7 @@ import { paint, type Picture } from "../charts/pen";
 import { byteAt, clamped, heightOf, moved, Pieces, viewOf, wholeView, withInSight, zoomed, type View } from "../charts/pieces";
 import { addressAt, addressOf, blockAt, blockBefore, blockOf, byteOf, kGaps, kPending, largestGap, marksOf, readAddress, type Gap, type Space } from "../charts/space";
 import { asText } from "../core/answers";
-import { append, clear, h } from "../core/dom";
+import { clear, h } from "../core/dom";
 import { count, size, visible } from "../core/format";
 import { readZoom, writeZoom } from "../core/state";
 import type { Context, Session } from "../ui/context";
@@ -20,6 +20,11 @@ interface Kept {
   looks: Looks;
   picked: string; // the block that was last chosen on the map itself, or gone to
   gone: string; // what is in sight since then, as in a link
+}
+interface Entry {
+  element: HTMLElement;
+  size: HTMLElement;
+  look: number; // at this moment
 }
 const kept = new WeakMap<Session, Kept>();
 
@@ -55,6 +60,8 @@ export class MemoryMap {
     "aria-label": "memory by address; arrows move from block to block, Enter opens one, plus and minus zoom, Page Up and Page Down move, Escape shows all" });
   private readonly over = h("canvas", { class: "over", "aria-hidden": "true" });
   private readonly strip = h("canvas", { class: "minimap", "aria-hidden": "true" });
+  private readonly notes = h("p", { class: "note" });
+  private entries = new Map<string, Entry>(); // of the legend
   private readonly says = h("p", { class: "says", "aria-live": "polite" });
   private readonly pieces = new Pieces();
   private space: Space | undefined;
@@ -66,6 +73,7 @@ export class MemoryMap {
   private lit: number | undefined;
   private wanted = ""; // an address that is to be shown as soon as the width is known
   private frames = 0;
+  private width = 0;
   onPlace: (() => void) | undefined; // the scale may be another
   private readonly kept: Kept;
 
@@ -78,7 +86,11 @@ export class MemoryMap {
     this.zoomText = context.state.zoom;
     this.element = h("div", { class: "memory" }, this.says, h("div", { class: "layers" }, this.canvas, this.over), this.strip);
     this.listen();
-    new ResizeObserver(() => this.resize()).observe(this.element);
+    // To ask for the width after each change would lay out the page once more.
+    new ResizeObserver((seen) => {
+      this.width = Math.floor(seen.at(-1)!.contentRect.width);
+      this.resize();
+    }).observe(this.element);
   }
 
   // `block`: the address that is looked at. One that was not chosen here is gone to.
@@ -103,7 +115,7 @@ export class MemoryMap {
   }
 
   private resize(): void {
-    const width = this.element.clientWidth;
+    const { width } = this;
     if (width === 0 || this.space === undefined) {
       return;
     }
@@ -207,24 +219,48 @@ export class MemoryMap {
     return kGaps.filter((_, i) => seen.has(-1 - i));
   }
 
+  // What stays as it is between two moments is not made anew.
   private fillLegend(): void {
+    const kept = new Map<string, Entry>();
     const entry = (look: number, color: string, mark: string, name: string, whole: string, bytes?: number): HTMLElement => {
-      const swatch = h("span", { class: `swatch ${mark}` });
-      swatch.style.setProperty("--look", color);
-      return h("button", { type: "button", title: visible(whole.slice(0, 2000)),
-        mouseenter: () => this.light(look), mouseleave: () => this.light(undefined), focus: () => this.light(look), blur: () => this.light(undefined),
-        click: () => this.goToFirst(look) },
-      swatch, h("span", { class: "name" }, name), h("span", { class: "size", "data-bytes": bytes }, bytes === undefined ? "" : size(bytes)));
+      const key = [color, mark, name, whole].join("\0");
+      const one = this.entries.get(key) ?? this.makeEntry(color, mark, name, whole);
+      one.look = look;
+      if (bytes !== undefined && one.size.dataset["bytes"] !== String(bytes)) {
+        one.size.dataset["bytes"] = String(bytes);
+        clear(one.size, size(bytes));
+      }
+      kept.set(key, one);
+      return one.element;
     };
-    clear(this.legend, ...this.key.looks.map((look, i) =>
-      look.bytes > 0 && entry(i, toShade(look.color, isDark()), look.banded ? "banded" : "", look.name, look.whole || look.name, look.bytes)));
-    append(this.legend, this.gaps().map((gap) => entry(-1 - kGaps.indexOf(gap), kGapColors[gap], `gap ${gap}`, kGapNames[gap], kGapNames[gap])));
+    const shown = [...this.key.looks.flatMap((look, i) => look.bytes > 0
+      ? [entry(i, toShade(look.color, isDark()), look.banded ? "banded" : "", look.name, look.whole || look.name, look.bytes)] : []),
+    ...this.gaps().map((gap) => entry(-1 - kGaps.indexOf(gap), kGapColors[gap], `gap ${gap}`, kGapNames[gap], kGapNames[gap]))];
+    this.entries = kept;
+    const children = [...this.legend.children];
+    if (children.length !== shown.length + 1 || shown.some((one, i) => one !== children[i])) {
+      this.legend.replaceChildren(...shown, this.notes);
+    }
     const marks = new Set(this.space!.segments.flatMap(({ row }) => marksOf(row)));
     const notes = [this.space!.state.includes(kPending) && "fine lines: freed, but a stream may still use it", "a lighter end: rounding",
       marks.has("pinned") && "a line above: pinned, little that lives keeps much that is free",
       marks.has("expandable") && "a broken line above: one segment that grows (expandable)",
       marks.has("estimated") && "estimated: taken or given back while nothing was recorded"];
-    append(this.legend, [h("p", { class: "note" }, notes.filter((note) => note !== false).join(" · "))]);
+    const text = notes.filter((note) => note !== false).join(" · ");
+    if (this.notes.textContent !== text) {
+      clear(this.notes, text);
+    }
+  }
+  private makeEntry(color: string, mark: string, name: string, whole: string): Entry {
+    const swatch = h("span", { class: `swatch ${mark}` });
+    swatch.style.setProperty("--look", color);
+    const bytes = h("span", { class: "size" });
+    const light = (): void => this.light(one.look);
+    const dim = (): void => this.light(undefined);
+    const one: Entry = { look: 0, size: bytes, element: h("button", { type: "button", title: visible(whole.slice(0, 2000)),
+      mouseenter: light, mouseleave: dim, focus: light, blur: dim, click: () => this.goToFirst(one.look) },
+    swatch, h("span", { class: "name" }, name), bytes) };
+    return one;
   }
   private light(look: number | undefined): void {
     this.lit = look;

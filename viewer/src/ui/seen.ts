@@ -1,0 +1,39 @@
+// What is out of sight is brought up to date once moments rest, or as soon as it comes into sight: to make
+// it anew while they follow one another costs as much as all that is seen.
+const kRest = 250; // ms
+
+export class WhenSeen {
+  private work: (() => void) | undefined;
+  private timer = 0;
+  private seen = true;
+
+  constructor(element: HTMLElement) {
+    new IntersectionObserver((changes) => {
+      this.seen = changes.at(-1)!.isIntersecting;
+      if (this.seen) {
+        this.now();
+      }
+    }, { rootMargin: "100px" }).observe(element);
+    // The window holds on to nothing that is gone.
+    const self = new WeakRef(this);
+    const print = (): void => self.deref()?.now() ?? removeEventListener("beforeprint", print);
+    addEventListener("beforeprint", print);
+  }
+
+  do(work: () => void): void {
+    this.work = work;
+    if (this.seen) {
+      this.now();
+    } else {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.now(), kRest);
+    }
+  }
+
+  private now(): void {
+    clearTimeout(this.timer);
+    const { work } = this;
+    this.work = undefined;
+    work?.();
+  }
+}
