@@ -319,29 +319,13 @@ export function toSvg(picture: Picture, title: string): string {
 }
 
 const painted = new WeakMap<HTMLCanvasElement, Picture>();
+let printing = false;
 
-// All that is shown, in the colours of now: before it is printed, and after.
-// `printed`: what lies over a canvas is drawn into it, because a canvas above another is printed as if
-// it were not transparent.
-export function paintAgain(dark: boolean, printed = false): void {
-  for (const canvas of document.querySelectorAll("canvas")) {
-    const picture = painted.get(canvas);
-    const over = printed && canvas.nextElementSibling instanceof HTMLCanvasElement ? painted.get(canvas.nextElementSibling) : undefined;
-    if (picture !== undefined) {
-      paint(canvas, over === undefined ? picture : { ...picture, draw: (pen, night) => {
-        picture.draw(pen, night);
-        pen.within(undefined);
-        pen.faint(1);
-        over.draw(pen, night);
-      } }, dark);
-      painted.set(canvas, picture);
-    }
-  }
-}
+const pictureOver = (canvas: HTMLCanvasElement): Picture | undefined =>
+  printing && canvas.nextElementSibling instanceof HTMLCanvasElement ? painted.get(canvas.nextElementSibling) : undefined;
 
 // Sharp on every screen.
-export function paint(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
-  painted.set(canvas, picture);
+function put(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
   const ratio = devicePixelRatio || 1;
   const width = Math.round(picture.width * ratio);
   const height = Math.round(picture.height * ratio);
@@ -354,7 +338,32 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture, dark: boolean
   to.setTransform(ratio, 0, 0, ratio, 0, 0);
   to.clearRect(0, 0, picture.width, picture.height);
   const pen = new CanvasPen(to);
-  picture.draw(pen, dark);
-  pen.within(undefined);
-  pen.faint(1);
+  for (const each of [picture, pictureOver(canvas)]) {
+    each?.draw(pen, dark);
+    pen.within(undefined);
+    pen.faint(1);
+  }
+}
+
+export function paint(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
+  painted.set(canvas, picture);
+  put(canvas, picture, dark);
+  const below = canvas.previousElementSibling;
+  const picturedBelow = printing && below instanceof HTMLCanvasElement ? painted.get(below) : undefined;
+  if (picturedBelow !== undefined) {
+    put(below as HTMLCanvasElement, picturedBelow, dark);
+  }
+}
+
+// All that is shown, in the colours of now: before it is printed, and after.
+// `onPaper`: until the next call what lies over a canvas is drawn into it, because a canvas above another
+// is printed as if it were not transparent.
+export function paintAgain(dark: boolean, onPaper = false): void {
+  printing = onPaper;
+  for (const canvas of document.querySelectorAll("canvas")) {
+    const picture = painted.get(canvas);
+    if (picture !== undefined) {
+      put(canvas, picture, dark);
+    }
+  }
 }

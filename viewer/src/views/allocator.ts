@@ -135,8 +135,11 @@ class Page {
     const tell = (): Promise<void> => this.say(this.told, turn, () => this.bringStory(turn));
     const ofEvent = this.context.state.block === "";
     const rest = ofEvent ? [tell()] : [];
+    const { lines } = this.context;
+    const told = lines.length;
     const map = this.askMap();
     const events = this.say(this.around, turn, async () => this.context.first.hasHistory ? this.bringEvents(turn) : undefined);
+    lines.push(...lines.splice(0, told)); // below the view those of the map come first
     rest.push(events);
     let answer: Answer | undefined;
     try {
