@@ -1,5 +1,5 @@
 // Addresses, blocks, and events one after the other.
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { size } from "../harness.mjs";
 
 export default async function allocator(it, { testdata }) {
@@ -29,6 +29,17 @@ export default async function allocator(it, { testdata }) {
     check("the event is marked", selected === "101", selected);
     check("and told, with its stack", (await text(page, ".view.allocator aside .story dt")) === "event 101" && await page.locator(".view.allocator .stack li").count() > 0);
     check("the segments are those of the event", (await line(page, "segments")).includes("--at event:101"));
+    // Their table follows, in sight or not.
+    for (const [event, sight] of [[20, false], [150, true]]) {
+      await page.evaluate((inSight) => document.querySelector(inSight ? ".segments" : "main").scrollIntoView(), sight);
+      await page.evaluate((at) => (location.hash = location.hash.replace(/at=event%3A\d+/, `at=event%3A${at}`)), event);
+      const [most] = answerOf(`memtool segments -n 1 --at event:${event} ${basename(file)}`, dirname(file)).rows;
+      const followed = await page.waitForFunction(([address, free]) => {
+        const cells = [...document.querySelectorAll(".segments tbody tr:first-child td")].map((cell) => cell.textContent);
+        return cells[0] === address && cells[4] === free;
+      }, [most.address, size(most.free)], { timeout: 10_000 }).then(() => true, () => false);
+      check(`the table of segments at event ${event}`, followed, `${most.address} ${most.free}`);
+    }
     await page.close();
   }
 
