@@ -2,6 +2,8 @@
 import { parseAnswer, type Answer } from "./answers";
 import type { FromWorker, Mounted, Ran, ToWorker } from "./protocol";
 
+const kKept = 200; // answers
+
 export class CoreError extends Error {
   constructor(readonly code: number, message: string) {
     super(message);
@@ -59,13 +61,11 @@ export class Core {
 
   run(words: string[]): Promise<Ran> {
     const key = words.join("\0");
-    let ran = this.answers.get(key);
-    if (ran === undefined) {
-      ran = this.send({ kind: "run", words }) as Promise<Ran>;
-      this.answers.set(key, ran);
-      while (this.answers.size > 200) {
-        this.answers.delete(this.answers.keys().next().value!);
-      }
+    const ran = this.answers.get(key) ?? this.send({ kind: "run", words }) as Promise<Ran>;
+    this.answers.delete(key); // what was asked last goes last
+    this.answers.set(key, ran);
+    while (this.answers.size > kKept) {
+      this.answers.delete(this.answers.keys().next().value!);
     }
     return ran;
   }
