@@ -34,8 +34,8 @@ third_party(EXPAT::EXPAT INCLUDES expat/expat/lib SOURCES expat/expat/lib/xmlpar
 third_party(yaml-cpp INCLUDES yaml-cpp/include SOURCES yaml-cpp/src/*.cpp DEFINES YAML_CPP_STATIC_DEFINE)
 
 # A page is opened more often than it is downloaded over again, but it is sent as a file: code is
-# made small, except where most of the time goes. For em++ -Oz also means -fno-inline-functions, even
-# where -O2 follows: with that, which the preset takes back, code is larger and takes three times as long.
+# made small, except where most of the time goes. em++ adds -fno-inline-functions for -Oz, even
+# where -O2 follows. The preset undoes that: without inlining, code is larger and takes three times as long.
 set(MEMTOOL_HOT
   "/support/(byte_[a-z]*|code_stacks|known_runs)" "/support/pickle/(pickle_machine|value_stack)"
   "/torch_snapshot/(events|finish|frames|snapshot_builder|state)"

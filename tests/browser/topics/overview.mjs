@@ -172,7 +172,7 @@ export default async function overview(it, { given, testdata }) {
           }
           return [same, all];
         });
-        check(`print, ${view}: what was above is in the one below`, (all > 10 || view === "allocator") && same >= 0.9 * all, `${same} of ${all}`);
+        check(`print, ${view}: what was above is in the one below`, (all > 20 || view === "allocator") && same >= 0.9 * all, `${same} of ${all}`);
       }
       const found = await page.evaluate(() => {
         const cut = [...document.querySelectorAll("header .inputs, main, main *, footer, footer *")].filter((one) => {

@@ -56,10 +56,12 @@ export default async function tables(it, { given, testdata, scratch }) {
     await page.fill("#search", "[");
     check("what is no expression says so", (await text(page, ".find .note")) === "not a regular expression");
     await page.fill("#search", "");
-    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    check("paper has the first rows, and says so", await rows(page).count() === 200 && /the first 200 of/.test(await text(page, ".view.table .cut")));
-    await page.evaluate(() => dispatchEvent(new Event("afterprint")));
-    check("the screen has few again", await rows(page).count() < 150 && !(await page.locator(".view.table .cut").isVisible()));
+    for (const time of ["once", "once more"]) {
+      await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+      check(`printed ${time}: paper has the first rows, and says so`, await rows(page).count() === 200 && /the first 200 of/.test(await text(page, ".view.table .cut")));
+      await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+      check(`printed ${time}: the screen has few again`, await rows(page).count() < 150 && !(await page.locator(".view.table .cut").isVisible()));
+    }
     await rows(page).nth(3).click();
     await ready(page, "aside h2");
     check("a row is picked", await page.locator(".view.table tr[aria-selected=true]").count() === 1);

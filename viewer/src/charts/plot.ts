@@ -280,7 +280,7 @@ export class Plot {
     }
     if (over.chosen !== undefined) {
       const x = this.toX(over.chosen);
-      pen.line([x, kTop, x, bottom], colors.ink, 1.5);
+      pen.rect(Math.round(x - 0.75), kTop, 1.5, bottom - kTop, colors.ink); // sharp wherever it is
       pen.shape([x - 4, bottom, x + 4, bottom, x, bottom - 6], colors.ink);
     }
     pen.within(undefined);

@@ -62,6 +62,22 @@ export function field(
   return input;
 }
 
+// Tells of printing, before and after, as long as `of` is there: the window holds on to nothing that is gone.
+export function whenPrinted<T extends object>(of: T, tell: (of: T, before: boolean) => void): void {
+  const kept = new WeakRef(of);
+  for (const event of ["beforeprint", "afterprint"]) {
+    const listen = (): void => {
+      const there = kept.deref();
+      if (there === undefined) {
+        removeEventListener(event, listen);
+      } else {
+        tell(there, event === "beforeprint");
+      }
+    };
+    addEventListener(event, listen);
+  }
+}
+
 // Puts an element in place of what is in another. A keyboard stays where it was: on the element of the same
 // name, or the same picture.
 export function swap<T extends HTMLElement>(content: HTMLElement, into: T): T {

@@ -1,7 +1,7 @@
 // A table of rows: sizes to the right, names to the left, sorted by a click, looked through by a field.
 // Of many rows only those in sight are in the document: a box of its own scrolls them.
 import { type Row } from "../core/answers";
-import { append, clear, h } from "../core/dom";
+import { append, clear, h, whenPrinted } from "../core/dom";
 import { count, visible } from "../core/format";
 import { cellText, cellValue, inOrder, inSight, rowText, type Column } from "./rows";
 
@@ -111,12 +111,7 @@ class Grid {
       }
       this.update();
     }).observe(this.box);
-    // The window holds on to no table that is gone.
-    const self = new WeakRef(this);
-    for (const event of ["beforeprint", "afterprint"]) {
-      const tell = (): void => self.deref()?.print(event === "beforeprint") ?? removeEventListener(event, tell);
-      addEventListener(event, tell);
-    }
+    whenPrinted<Grid>(this, (table, before) => table.print(before));
   }
 
   private print(on: boolean): void {

@@ -1,7 +1,7 @@
 // What is in sight becomes part of the link once a gesture has come to rest: one entry of the history each.
 import type { Context } from "./context";
 
-const kRest = 250; // ms
+export const kRest = 250; // ms without a gesture, or another moment
 
 export class Rest {
   private timer = 0;

@@ -1,6 +1,7 @@
 // What is out of sight is brought up to date once moments rest, or as soon as it comes into sight: to make
 // it anew while they follow one another costs as much as all that is seen.
-const kRest = 250; // ms
+import { whenPrinted } from "../core/dom";
+import { kRest } from "./rest";
 
 export class WhenSeen {
   private work: (() => void) | undefined;
@@ -14,10 +15,7 @@ export class WhenSeen {
         this.now();
       }
     }, { rootMargin: "100px" }).observe(element);
-    // The window holds on to nothing that is gone.
-    const self = new WeakRef(this);
-    const print = (): void => self.deref()?.now() ?? removeEventListener("beforeprint", print);
-    addEventListener("beforeprint", print);
+    whenPrinted<WhenSeen>(this, (it) => it.now());
   }
 
   do(work: () => void): void {

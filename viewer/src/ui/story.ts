@@ -7,9 +7,9 @@ import type { DeviceFacts } from "../core/inputs";
 import { lifetime, place, shortName } from "../core/words";
 import type { Context } from "./context";
 import { deviceWords } from "./moment";
+import { kRest } from "./rest";
 
 const kCheap = 50_000; // events of a history, of which changes are tried unasked
-const kRest = 250; // ms
 const kShown = 12; // frames, before the rest is asked for
 
 // A frame of one's own code, or those of others that lie between two such.

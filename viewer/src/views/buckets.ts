@@ -6,6 +6,7 @@ import { percent, size } from "../core/format";
 import { sentence } from "../core/words";
 import type { Context, View } from "../ui/context";
 import { grid, type Column } from "../ui/grid";
+import { kRest } from "../ui/rest";
 import { save } from "../ui/save";
 
 const kOwn = "/own/SETME.yaml";
@@ -109,7 +110,7 @@ export const buckets: View = {
           await context.write(kOwn, context.session.keywords);
           await fill(context, shown);
         });
-      }, 250);
+      }, kRest);
     });
     clear(into, h("div", { class: "beside" }, shown,
       h("aside", {}, h("div", { class: "tools" }, h("h2", {}, "Keywords"),

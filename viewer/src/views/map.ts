@@ -223,7 +223,10 @@ export class MemoryMap {
   private fillLegend(): void {
     const kept = new Map<string, Entry>();
     const entry = (look: number, color: string, mark: string, name: string, whole: string, bytes?: number): HTMLElement => {
-      const key = [color, mark, name, whole].join("\0");
+      let key = [color, mark, name, whole].join("\0");
+      while (kept.has(key)) { // two may be called the same
+        key += "\0";
+      }
       const one = this.entries.get(key) ?? this.makeEntry(color, mark, name, whole);
       one.look = look;
       if (bytes !== undefined && one.size.dataset["bytes"] !== String(bytes)) {
