@@ -64,6 +64,6 @@ function(memtool_add_test name)
     file(WRITE ${results}/${test}.xml "")
     add_test(NAME ${test} COMMAND ${name})
     set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${test}.xml")
+      "XDG_CONFIG_HOME=/nonexistent;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${test}.xml")
   endforeach()
 endfunction()
