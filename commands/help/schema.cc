@@ -100,6 +100,7 @@ class TypeParser {
 
   static Value Item(std::string_view word) {
     return word == "natural" ? Value::Object{{"type", "integer"}, {"minimum", 0}}
+           : word == "any"   ? Value::Object()
                              : Value::Object{{"type", word}};
   }
 

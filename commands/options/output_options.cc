@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::size_t kTableRows = 20;
 
-constexpr std::array<Choice<Format>, 5> kFormats{{{"table", Format::kTable},
+constexpr std::array<Choice<Format>, 6> kFormats{{{"table", Format::kTable},
                                                   {"json", Format::kJson},
+                                                  {"json-columns", Format::kJsonColumns},
                                                   {"jsonl", Format::kJsonl},
                                                   {"csv", Format::kCsv},
                                                   {"markdown", Format::kMarkdown}}};
@@ -64,13 +65,13 @@ void OutputOptions::Declare(po::options_description& options) {
   po::options_description group("Output");
   auto add = group.add_options();
   add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
-      "table, json, jsonl, csv or markdown (default table)");
+      "table, json, json-columns, jsonl, csv or markdown (default table)");
   add("unit",
       ToValue(&unit_text_, {.words = {"auto", "B", "KiB", "MiB", "GiB", "TiB"}})
           ->value_name("UNIT"),
       "auto, B, KiB, MiB, GiB or TiB (default auto)");
   add("columns", po::value(&columns_)->value_name("LIST"),
-      "only these columns, in this order, such as flat,where; for tables, markdown and CSV");
+      "only these columns, in this order, such as flat,where; not for json and jsonl");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
   options.add(group);
 }
@@ -82,12 +83,12 @@ Result<void> OutputOptions::Resolve(std::optional<std::size_t> rows) {
       });
   if (format == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "--format: there is no format '" + format_text_ + "'",
-                "table, json, jsonl, csv or markdown");
+                "table, json, json-columns, jsonl, csv or markdown");
   }
   format_ = format->value;
   if (!columns_.empty() && (format_ == Format::kJson || format_ == Format::kJsonl)) {
-    return Fail(ErrorCode::kUsage, "--columns is for tables, markdown and CSV",
-                "JSON has every column");
+    return Fail(ErrorCode::kUsage, "--columns is not for rows as JSON",
+                "they have every column; --format json-columns has those that are named");
   }
   limit_ = format_ == Format::kTable && output_ == "-" ? kTableRows : 0;
   limit_ = rows.value_or(limit_);
@@ -152,6 +153,9 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     switch (format_) {
       case Format::kJson:
         memtool::WriteJson(view, limit, sink);
+        break;
+      case Format::kJsonColumns:
+        memtool::WriteJsonColumns(view, limit, sink);
         break;
       case Format::kJsonl:
         memtool::WriteJsonLines(view, limit, sink);

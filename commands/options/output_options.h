@@ -14,7 +14,7 @@
 
 namespace memtool::commands {
 
-enum class Format : std::uint8_t { kTable, kJson, kJsonl, kCsv, kMarkdown };
+enum class Format : std::uint8_t { kTable, kJson, kJsonColumns, kJsonl, kCsv, kMarkdown };
 
 class OutputOptions {
  public:
@@ -37,7 +37,9 @@ class OutputOptions {
     return format_ == Format::kTable || format_ == Format::kMarkdown;
   }
   // True where a value may be a list.
-  [[nodiscard]] bool nests() const { return format_ == Format::kJson || format_ == Format::kJsonl; }
+  [[nodiscard]] bool nests() const {
+    return format_ == Format::kJson || format_ == Format::kJsonColumns || format_ == Format::kJsonl;
+  }
   // How many rows to print; 0 = all.
   [[nodiscard]] std::size_t limit() const { return limit_; }
   [[nodiscard]] SizeUnit unit() const { return unit_; }

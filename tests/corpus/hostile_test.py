@@ -20,7 +20,7 @@ from pathlib import Path
 csv.field_size_limit(1 << 24)
 MOST_SECONDS = 10 * float(os.environ.get("MEMTOOL_TEST_SLOWNESS", "1"))
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-ROWS = ("table", "json", "jsonl", "csv", "markdown")
+ROWS = ("table", "json", "json-columns", "jsonl", "csv", "markdown")
 BY = ("function", "filefunction", "line", "file", "module", "stack", "tag", "size", "input",
       "label:same \\xff")
 
@@ -67,6 +67,10 @@ def check_rows(kind, out):
         answer = parse_json(text_of(out, strict=False))
         if not answer["rows"]:
             raise Failure("no rows")
+    elif kind == "json-columns":
+        columns = parse_json(text_of(out, strict=False))["columns"]
+        if len({len(column) for column in columns.values()}) != 1:
+            raise Failure("columns differ in length")
     elif kind == "jsonl":
         for line in text_of(out, strict=False).split("\n")[:-1]:
             parse_json(line)

@@ -42,7 +42,7 @@ MAX_TIMES_MEMORY = 4
 FREE_MEMORY, MEMORY_PER_BYTE, MEMORY_PER_REFUSED_BYTE = 64 * MIB, 32, 1
 FREE_OUTPUT, OUTPUT_PER_BYTE, MAX_TIMES_OUTPUT = MIB, 16, 4
 # Data says every row's texts whole, however many rows share one: its bound is --max output-bytes, and its time that of writing.
-DATA, DATA_PER_SECOND = {"json", "jsonl", "csv"}, 128 * MIB
+DATA, DATA_PER_SECOND = {"json", "json-columns", "jsonl", "csv"}, 128 * MIB
 
 TWIN_SECONDS = 60  # of processor time, under valgrind
 # Of the search: powers of two times the size of the short test; the part of inputs that become containers.

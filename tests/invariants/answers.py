@@ -35,7 +35,7 @@ class Result:
 
     @property
     def format(self):
-        found = re.search(r"--format (\w+)", self.words)
+        found = re.search(r"--format ([\w-]+)", self.words)
         return found[1] if found else "table"
 
     def text(self):

@@ -103,11 +103,12 @@ def text_is_text(it):
 
 @rule
 def json_is_json(it):
-    """`--format json` is one object; `--format jsonl` an object a line, as many as there are rows; no NaN, no Infinity."""
+    """`--format json` is one object, `json-columns` the same with columns; `jsonl` an object a line, as many as there are rows; no
+    NaN, no Infinity."""
     for result in list(it.results.values()):
         if result.code not in (0, 1, 4) or not result.out:
             continue
-        lines = {"json": [result.out], "jsonl": result.out.split(b"\n")[:-1]}.get(result.format, [])
+        lines = {"json": [result.out], "json-columns": [result.out], "jsonl": result.out.split(b"\n")[:-1]}.get(result.format, [])
         if result.command == "index":
             lines = result.out.split(b"\n")[:-1]
         for line in lines:
@@ -120,6 +121,10 @@ def json_is_json(it):
                 yield result.format, f"`{result.words}`: a line that is no object: {line[:80]!r}"
         if result.format == "jsonl" and not result.out.endswith(b"\n"):
             yield "jsonl", f"`{result.words}` does not end its last line"
+    answer, other = it.json("top -n 0 FILE"), it.json("top --format json-columns -n 0 FILE") or {"columns": {}}
+    listed = other.pop("columns")
+    if answer and {**other, "rows": [dict(zip(listed, row)) for row in zip(*listed.values())]} != answer:
+        yield "json-columns", "`top --format json-columns` is another table than `top --format json`"
     for jsonl, other in (("top --format jsonl -n 0 FILE", "top -n 0 FILE"),):
         answer, lines = it.json(other), it.results.get(jsonl)
         if answer and lines and lines.out.count(b"\n") != len(answer["rows"]):

@@ -18,5 +18,9 @@ for (const name of ["9007199254740993", "\\\"9007199254740993", "\u0000int:5", "
   const text = JSON.stringify({ x: name, y: 1 });
   assert.deepEqual(parseAnswer(text), { x: name, y: 1 });
 }
+// Columns are read as rows.
+const { rows } = parseAnswer('{"columns":{"size":[1,9007199254740993],"at":["a",null],"list":[[1],[]]}}');
+assert.deepEqual(rows.map((row) => [row.size, row.at, row.list, row.other]), [[1, "a", [1], undefined], [9007199254740993n, null, [], undefined]]);
+assert.deepEqual([parseAnswer('{"columns":{"size":[]}}').rows, parseAnswer('{"columns":{}}').rows], [[], []]);
 assert.equal(asNumber(10n ** 18n), 1e18);
 console.log("answers are read as they are written");

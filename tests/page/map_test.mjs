@@ -14,12 +14,12 @@ const random = (below) => (seed = (seed * 48271) % 2147483647) % below;
 function segment(device, address, sizes, more = {}) {
   let offset = 0;
   const block_list = sizes.map(([size, state, holder, requested = size], i) => {
-    const block = { offset, size, requested: state === "free" ? 0 : requested, state, holder: state === "free" ? null : holder, event: i % 3 ? 100 * i : null };
+    const block = [offset, size, state === "free" ? 0 : requested, state, state === "free" ? null : holder, i % 3 ? 100 * i : null];
     offset += size;
     return block;
   });
   return { device, address: `0x${address.toString(16)}`, size: offset, pool: "large", pool_id: "(0, 0)", stream: "0x0", returnable: 0,
-    free: block_list.filter((block) => block.state === "free").reduce((sum, block) => sum + block.size, 0), block_list, ...more };
+    free: block_list.filter(([, , , state]) => state === "free").reduce((sum, [, size]) => sum + size, 0), block_list, ...more };
 }
 
 const holders = [{ name: "forward", file: "/a/model.py", line: 3 }, { name: "step", file: "opt.py", line: null }, { name: "(no stack)", file: "", line: null }];
@@ -36,11 +36,11 @@ assert.deepEqual(space.segments.map((one) => one.row.address), ["0x7f0000100000"
 assert.deepEqual(space.segments.map((one) => one.envelope), ["", "", "private pool (0, 1)"]);
 assert.equal(space.total, 8704 + (1 << 20) + 12288);
 for (const row of answer.rows) {
-  for (const block of row.block_list) {
-    const address = BigInt(row.address) + BigInt(block.offset);
-    const found = blockOf(space, address + BigInt(block.size) - 1n);
+  for (const [offset, size] of row.block_list) {
+    const address = BigInt(row.address) + BigInt(offset);
+    const found = blockOf(space, address + BigInt(size) - 1n);
     assert.equal(addressOf(space, found), `0x${address.toString(16)}`);
-    assert.equal(space.size[found], block.size);
+    assert.equal(space.size[found], size);
     assert.equal(blockAt(space, byteOf(space, address)), found);
   }
 }
@@ -113,8 +113,7 @@ assert.ok(isDarkColor("#2c4a7c") && !isDarkColor("#eedd88"));
 
 // What damaged files say of blocks neither overlaps nor leaves its segment.
 const odd = readSpace({ holders: [], rows: [{ device: 0, address: "zzz", size: 100, pool_id: "(0, 0)", block_list: [
-  { offset: 50, size: 20, requested: 900, state: "live", holder: 7, event: null }, { offset: 10, size: 20, state: "odd", holder: null },
-  { offset: 60, size: 1e9, requested: 0, state: "free" }, { offset: -5, size: -5, state: "live" }] }] });
+  [50, 20, 900, "live", 7, null], [10, 20, 20, "odd", null, null], [60, 1e9, 0, "free", null, null], [-5, -5, 0, "live", null, null]] }] });
 assert.deepEqual([[...odd.begin], [...odd.size], [...odd.requested]], [[50, 70], [20, 30], [20, 0]]);
 assert.equal(colorBy(odd, "holder", looks, 0).looks[0].name, "(holder not known)");
 assert.equal(readSpace({ rows: [] }).total, 0);

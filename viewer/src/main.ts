@@ -41,6 +41,7 @@ const kViews: View[] = [overview, compare, timeline, flame, table, allocator, gr
 
 const kMaxLinkLength = 60_000;
 const kGesture = 700; // ms
+const kPatience = 150; // ms
 const kMoves = new Set(["from,to", "at", "at,block", "x", "zoom"]); // what wheels, held keys and sliders change
 // Commands whose answers are rows.
 const kRowCommands = new Set(["top", "diff", "buckets", "tags", "timeline", "flame", "segments", "events", "leaks", "advise", "peek", "info",
@@ -311,14 +312,18 @@ class Page {
     context.lines.length = 0;
     document.body.dataset["state"] = "drawing";
     const begun = performance.now();
+    // With the view, in one frame, unless that takes long: each frame takes time that the core could use.
+    const filters = setTimeout(() => this.drawFilters(context), kPatience);
     try {
-      const done = work(); // first, so that the core has something to do
-      this.drawFilters(context);
-      await done;
+      await work();
     } catch (error) {
       if (!(error instanceof Outdated)) {
         this.say(sentence(error));
       }
+    }
+    clearTimeout(filters);
+    if (this.isShown(context)) {
+      this.drawFilters(context);
     }
     this.done(context, begun);
   }

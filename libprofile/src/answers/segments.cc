@@ -306,14 +306,14 @@ Value BlocksValue(const SegmentRow& row) {
   Value::List list;
   list.reserve(row.block_list.size());
   for (const SegmentBlock& block : row.block_list) {
-    Value::Object each;  // there may be millions: nothing is made twice
+    Value::List each;  // there may be millions: nothing is made twice
     each.reserve(6);
-    each.emplace_back("offset", block.offset);
-    each.emplace_back("size", block.size);
-    each.emplace_back("requested", block.requested);
-    each.emplace_back("state", StateName(block.state));
-    each.emplace_back("holder", block.holder);
-    each.emplace_back("event", block.event);
+    each.emplace_back(block.offset);
+    each.emplace_back(block.size);
+    each.emplace_back(block.requested);
+    each.emplace_back(StateName(block.state));
+    each.emplace_back(block.holder);
+    each.emplace_back(block.event);
     list.emplace_back(std::move(each));
   }
   return list;

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <string>
 
@@ -149,6 +150,24 @@ class RowPrinter {
   std::string line_;
 };
 
+// The object stays open for what `write` adds, in lines, so that big results stream and diff well.
+template <class Write>
+void WriteAround(const AnswerView& answer, std::size_t limit, const TextSink& out, Write write) {
+  Buffer buffer;
+  Json json(buffer);
+  json.StartObject();
+  PutEnvelope(json, answer, limit);
+  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+  out(",\n");
+  write();
+  buffer.Clear();
+  json.Reset(buffer);
+  PutDiagnostics(json, answer.head->diagnostics);
+  out(",\n\"diagnostics\":");
+  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
+  out("}\n");
+}
+
 struct CsvCell {
   std::string& line;
   void operator()(std::monostate) const {}
@@ -183,26 +202,46 @@ std::string ToJson(const Value& value) {
 }
 
 void WriteJson(const AnswerView& answer, std::size_t limit, const TextSink& out) {
-  Buffer buffer;
-  Json json(buffer);
-  json.StartObject();
-  PutEnvelope(json, answer, limit);
-  // The object stays open: rows follow, one per line, so that big results stream and diff well.
-  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
-  out(",\n\"rows\":[");
-  bool first = true;
-  RowPrinter printer(answer);
-  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
-    out(first ? "\n" : ",\n");
-    out(printer.Print(row));
-    first = false;
+  WriteAround(answer, limit, out, [&] {
+    out("\"rows\":[");
+    std::string_view begin = "\n";
+    RowPrinter printer(answer);
+    ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+      out(begin);
+      out(printer.Print(row));
+      begin = ",\n";
+    });
+    out("\n]");
   });
-  buffer.Clear();
-  json.Reset(buffer);
-  PutDiagnostics(json, answer.head->diagnostics);
-  out("\n],\n\"diagnostics\":");
-  out(EscapeJson({buffer.GetString(), buffer.GetSize()}));
-  out("}\n");
+}
+
+void WriteJsonColumns(const AnswerView& answer, std::size_t limit, const TextSink& out) {
+  struct Column {
+    Buffer text;
+    Json json{text};
+  };
+  std::deque<Column> columns(answer.fields.size());
+  for (Column& column : columns) {
+    column.json.StartArray();
+  }
+  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Put(columns[i].json, row[i]);
+    }
+  });
+  WriteAround(answer, limit, out, [&] {
+    out("\"columns\":{");
+    std::string_view begin = "\n";
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      columns[i].json.EndArray();
+      out(begin);
+      out(ToJson(answer.fields[i].key));
+      out(":");
+      out(EscapeJson({columns[i].text.GetString(), columns[i].text.GetSize()}));
+      begin = ",\n";
+    }
+    out("\n}");
+  });
 }
 
 void WriteJsonLines(const AnswerView& answer, std::size_t limit, const TextSink& out) {

@@ -16,7 +16,8 @@ function blocksOf(answer) {
   return rows.flatMap((row) => {
     const at = begin;
     begin += row.size;
-    return row.block_list.map((block) => ({ ...block, at: at + block.offset, row, address: `0x${(BigInt(row.address) + BigInt(block.offset)).toString(16)}` }));
+    return row.block_list.map(([offset, size, requested, state, holder, event]) => ({ offset, size, requested, state, holder, event,
+      at: at + offset, row, address: `0x${(BigInt(row.address) + BigInt(offset)).toString(16)}` }));
   });
 }
 
@@ -198,7 +199,9 @@ async function scrubbed(it, { testdata }) {
     await page.waitForFunction((lead) => document.querySelector(".view.allocator .lead").textContent.startsWith(lead), `${size(answer.reserved)} reserved`);
     const inUse = (await page.locator(".mapped .legend [data-bytes]").evaluateAll((all) => all.map((one) => Number(one.dataset.bytes)))).reduce((a, b) => a + b, 0);
     check(`${label}: the map is of the last moment`, inUse === answer.allocated + answer.pending_free, `${inUse} ${answer.allocated}`);
-    check(`${label}: so are its events`, (await page.locator(".view.allocator section tr[aria-selected] td").first().textContent()) === `${event}`);
+    // Out of sight, as they are here, they wait for the moment to rest.
+    check(`${label}: so are its events`, await page.waitForFunction((wanted) =>
+      document.querySelector(".view.allocator section tr[aria-selected] td")?.textContent === wanted, `${event}`, { timeout: 10_000 }).then(() => true, () => false));
     check(`${label}: so is the story`, (await text(page, ".mapped aside .story dt")) === `event ${event}`);
   };
   await page.locator("main").focus();

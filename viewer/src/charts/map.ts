@@ -203,12 +203,13 @@ function drawSegments(pen: Pen, dark: boolean, drawn: Drawn): void {
   const { space, view } = drawn;
   const colors = theme(dark);
   const end = view.origin + perView(view);
+  // One lies behind the other.
+  eachBox(view, view.origin, Math.min(end, space.total), (x, line, width) => pen.rect(x, barTop(line), width, kBar, colors.shade));
   for (let i = segmentAt(space, view.origin); i < space.segments.length && space.segments[i]!.begin < end; ++i) {
     const segment = space.segments[i]!;
     const wide = segment.size / view.scale;
     eachBox(view, segment.begin, segment.begin + segment.size, (x, line, width) => {
       const y = kPad + line * kLine;
-      pen.rect(x, y + kStrip, width, kBar, colors.shade);
       if (segment.envelope !== "") {
         pen.faint(0.16);
         pen.rect(x, y, width, kStrip, isPrivate(segment.row) ? kGapColors.private : colors.soft);

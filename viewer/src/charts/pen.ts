@@ -24,7 +24,12 @@ export interface Pen {
   within(box: readonly [number, number, number, number] | undefined): void;
 }
 
-export type Picture = { width: number; height: number; draw: (pen: Pen, dark: boolean) => void };
+export interface Picture {
+  width: number;
+  height: number;
+  draw: (pen: Pen, dark: boolean) => void;
+  same?: string; // where it is equal, so is the picture: it is not painted again
+}
 
 const kFont = "11.5px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
 const font = (bold: boolean | undefined): string => (bold === true ? `600 ${kFont}` : kFont);
@@ -319,6 +324,7 @@ export function toSvg(picture: Picture, title: string): string {
 }
 
 const painted = new WeakMap<HTMLCanvasElement, Picture>();
+const shown = new WeakMap<HTMLCanvasElement, string>();
 let printing = false;
 
 const pictureOver = (canvas: HTMLCanvasElement): Picture | undefined =>
@@ -327,6 +333,11 @@ const pictureOver = (canvas: HTMLCanvasElement): Picture | undefined =>
 // Sharp on every screen.
 function put(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
   const ratio = devicePixelRatio || 1;
+  const look = picture.same === undefined || printing ? "" : [picture.same, picture.width, picture.height, ratio, dark].join(" ");
+  if (look !== "" && look === shown.get(canvas)) {
+    return;
+  }
+  shown.set(canvas, look);
   const width = Math.round(picture.width * ratio);
   const height = Math.round(picture.height * ratio);
   if (canvas.width !== width || canvas.height !== height) {

@@ -1,6 +1,6 @@
 // Memory by address: segments one after the other on one line of bytes, the blocks in them as columns.
 // Devices lie together, and in each its private pools behind the rest.
-import { asNumber, asText, type Answer, type Row } from "../core/answers";
+import { asNumber, asText, type Answer, type Int, type Row } from "../core/answers";
 
 export const kLive = 0;
 export const kPending = 1; // freed, but a stream may still use it
@@ -35,6 +35,9 @@ export interface Space {
   segment: Int32Array;
 }
 
+// Of block_list (memtool-segments(1)).
+type Block = [offset: Int, bytes: Int, requested: Int, state: string, holder: number | null, event: Int | null];
+
 function gapOf(row: Row): number {
   const returnable = asNumber(row["returnable"]);
   const gap: Gap = returnable > 0 ? (returnable >= asNumber(row["free"]) ? "returnable" : "partly")
@@ -66,7 +69,7 @@ export function readSpace(answer: Answer): Space {
     .map((row) => ({ row, address: readAddress(asText(row["address"])) ?? 0n }))
     .sort((a, b) => asNumber(a.row["device"]) - asNumber(b.row["device"]) || Number(isPrivate(a.row)) - Number(isPrivate(b.row)) ||
       (isPrivate(a.row) ? compare(asText(a.row["pool_id"]), asText(b.row["pool_id"])) : 0) || compare(a.address, b.address));
-  const listed = (row: Row): Row[] => (row["block_list"] as Row[] | undefined) ?? [];
+  const listed = (row: Row): Block[] => (row["block_list"] as Block[] | undefined) ?? [];
   const count = sorted.reduce((sum, { row }) => sum + listed(row).length, 0);
   const column = (): Float64Array => new Float64Array(count);
   const space: Space = { total: 0, segments: [], holders: (answer["holders"] as Row[] | undefined) ?? [],
@@ -78,19 +81,19 @@ export function readSpace(answer: Answer): Space {
     const size = Math.max(0, asNumber(row["size"]));
     const first = at;
     let free = begin;
-    for (const block of listed(row)) {
+    for (const [offset, bytes, requested, state, holder, event] of listed(row)) {
       // Those of a damaged file may overlap, or lie outside.
-      const from = Math.max(free, begin + asNumber(block["offset"]));
-      const to = Math.min(begin + size, begin + asNumber(block["offset"]) + asNumber(block["size"]));
+      const from = Math.max(free, begin + asNumber(offset));
+      const to = Math.min(begin + size, begin + asNumber(offset) + asNumber(bytes));
       if (to <= from) {
         continue;
       }
       space.begin[at] = from;
       space.size[at] = to - from;
-      space.requested[at] = Math.min(to - from, asNumber(block["requested"]));
-      space.event[at] = block["event"] === null || block["event"] === undefined ? -1 : asNumber(block["event"]);
-      space.state[at] = kStates[asText(block["state"])] ?? kLive;
-      space.holder[at] = block["holder"] === null || block["holder"] === undefined ? -1 : asNumber(block["holder"]);
+      space.requested[at] = Math.min(to - from, asNumber(requested));
+      space.event[at] = event === null ? -1 : asNumber(event);
+      space.state[at] = kStates[state] ?? kLive;
+      space.holder[at] = holder ?? -1;
       space.segment[at] = space.segments.length;
       free = to;
       at += 1;

@@ -36,7 +36,46 @@ const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
 const kLongNumber = /(?<![\d.])\d{16}/;
 const kMark = "\u0000int:";
 
+// A row of columns: it looks up what it is asked for. Objects with all would take longer to make than the text to read.
+const kColumns = Symbol("columns");
+const kAt = Symbol("at");
+class ColumnsRow {
+  readonly [kColumns]: unknown[][];
+  readonly [kAt]: number;
+  constructor(columns: unknown[][], at: number) {
+    this[kColumns] = columns;
+    this[kAt] = at;
+  }
+}
+const kinds = new Map<string, typeof ColumnsRow>(); // by their keys
+
+function rowsOf(columns: Record<string, unknown[]>): Row[] {
+  const keys = Object.keys(columns);
+  const name = keys.join();
+  let kind = kinds.get(name);
+  if (kind === undefined) {
+    kind = class extends ColumnsRow {};
+    keys.forEach((key, k) => Object.defineProperty(kind!.prototype, key, {
+      get(this: ColumnsRow): unknown {
+        return this[kColumns][k]![this[kAt]];
+      },
+    }));
+    kinds.set(name, kind);
+  }
+  const RowOf = kind;
+  const values = Object.values(columns);
+  return (values[0] ?? []).map((_, at) => new RowOf(values, at) as unknown as Row);
+}
+
 export function parseAnswer(text: string): Answer {
+  const answer = parsed(text);
+  if (answer["columns"] !== undefined) {
+    answer.rows = rowsOf(answer["columns"] as Record<string, unknown[]>);
+  }
+  return answer;
+}
+
+function parsed(text: string): Answer {
   if (!kLongNumber.test(text)) {
     return JSON.parse(text) as Answer; // as nearly always, in a third of the time
   }

@@ -79,8 +79,9 @@ export class Core {
     return ran.out;
   }
 
-  async json(words: string[]): Promise<Answer> {
-    return parseAnswer(await this.text([...words, "--format", "json"]));
+  // As columns a large table is a third of the text.
+  async json(words: string[], format: "json" | "json-columns" = "json"): Promise<Answer> {
+    return parseAnswer(await this.text([...words, "--format", format]));
   }
 
   private send(message: Without<ToWorker>): Promise<unknown> {

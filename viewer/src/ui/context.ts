@@ -101,11 +101,11 @@ export class Context {
     return this.core.text(words);
   }
   // Not listed: what the page itself needs.
-  quietly(words: string[]): Promise<Answer> {
+  quietly(words: string[], format?: "json" | "json-columns"): Promise<Answer> {
     if (!this.shown) {
       throw new Outdated();
     }
-    return this.core.json(words);
+    return this.core.json(words, format);
   }
   // Its text.
   quietText(words: string[]): Promise<string> {

@@ -4,7 +4,7 @@ import { whenPrinted } from "../core/dom";
 import { kRest } from "./rest";
 
 export class WhenSeen {
-  private work: (() => void) | undefined;
+  private work: (() => Promise<void>) | undefined;
   private timer = 0;
   private seen = true;
 
@@ -18,20 +18,21 @@ export class WhenSeen {
     whenPrinted<WhenSeen>(this, (it) => it.now());
   }
 
-  do(work: () => void): void {
-    this.work = work;
+  // -> when it is done, if it is in sight
+  do(work: () => Promise<void>): Promise<void> | undefined {
+    clearTimeout(this.timer);
+    this.work = this.seen ? undefined : work;
     if (this.seen) {
-      this.now();
-    } else {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.now(), kRest);
+      return work();
     }
+    this.timer = setTimeout(() => this.now(), kRest);
+    return undefined;
   }
 
   private now(): void {
     clearTimeout(this.timer);
     const { work } = this;
     this.work = undefined;
-    work?.();
+    work?.().catch(() => undefined); // another moment or view by now
   }
 }

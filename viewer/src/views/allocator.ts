@@ -55,6 +55,8 @@ function refill(slot: HTMLElement, ...children: Parameters<typeof clear>[1][]): 
 
 const slot = (name = ""): HTMLElement => h("div", { class: `slot ${name}`.trim() });
 
+type Show = () => void; // what was made is put into the page
+
 // What the view shows is brought up to date in place, the map first, so that it moves with the moment.
 class Page {
   private readonly lead = slot();
@@ -64,6 +66,7 @@ class Page {
   private readonly around = slot();
   private readonly told = h("aside", { class: "slot" });
   private readonly table = slot();
+  private readonly aroundSeen = new WhenSeen(this.around);
   private readonly tableSeen = new WhenSeen(this.table);
   private readonly scrub = h("input", { type: "range", id: "scrub", min: 0, "aria-label": "the moment, as an event" });
   private readonly map: MemoryMap;
@@ -124,53 +127,56 @@ class Page {
 
   // What comes too late is not shown: another moment is on its way.
   private async work(turn: number): Promise<void> {
-    if (document.activeElement !== this.scrub) { // a hand on it is further along
-      this.scrub.value = String(this.chosen ?? 0);
-    }
-    this.scrub.setAttribute("aria-valuetext", `event ${count(Number(this.scrub.value))}`);
     this.busy = true;
-    // All is asked at once, so that the core works while the page draws, and the page draws once: the story
-    // of an event first, because its answer leads to more questions, then the map. Blocks of a program in
-    // the order of its schedule are no events of an allocator.
-    const tell = (): Promise<void> => this.say(this.told, turn, () => this.bringStory(turn));
+    // All is asked at once, so that the core works while the page reads, and shown at once, because each frame
+    // takes as long as half of the answers: the story of an event is asked first, since its answer leads to more
+    // questions, then the map. Blocks of a program in the order of its schedule are no events of an allocator.
+    const tell = (): Promise<Show | undefined> => this.say(this.told, turn, () => this.bringStory(turn));
     const ofEvent = this.context.state.block === "";
-    const rest = ofEvent ? [tell()] : [];
+    const told = ofEvent ? tell() : undefined;
     const { lines } = this.context;
-    const told = lines.length;
+    const before = lines.length;
     const map = this.askMap();
-    const events = this.say(this.around, turn, async () => this.context.first.hasHistory ? this.bringEvents(turn) : undefined);
-    lines.push(...lines.splice(0, told)); // below the view those of the map come first
-    rest.push(events);
-    let answer: Answer | undefined;
+    const events = this.askEvents(turn, ofEvent);
+    lines.push(...lines.splice(0, before)); // below the view those of the map come first
+    let show: Show | undefined;
     try {
-      await this.say(this.place, turn, async () => void (answer = await map));
+      const showMap = await this.say(this.place, turn, async () => this.readMap(await map));
+      const showStory = await told;
+      show = () => {
+        this.moveScrub();
+        showMap?.();
+        showStory?.();
+      };
     } finally {
       this.busy = false;
     }
+    const rest: (Promise<void> | undefined)[] = [events];
     if (this.next !== undefined) {
       this.go();
-    } else {
-      await this.say(this.place, turn, async () => answer === undefined ? undefined : this.showMap(answer));
+    } else if (turn === this.turn) {
+      show();
       if (!ofEvent) {
         await events; // an id is found among its events
-        rest.push(tell());
+        rest.push(tell().then((showStory) => showStory?.()));
       }
       rest.push(this.say(this.request, turn, () => this.bringRequest(turn)));
     }
     await Promise.all(rest);
   }
 
-  private async say(slot: HTMLElement, turn: number, work: () => Promise<void>): Promise<void> {
+  private async say<T>(slot: HTMLElement, turn: number, work: () => Promise<T>): Promise<T | undefined> {
     if (turn !== this.turn) {
-      return;
+      return undefined;
     }
     try {
-      await work();
+      return await work();
     } catch (error) {
       if (error instanceof Outdated) {
         throw error;
       }
       clear(slot, h("p", { class: "note" }, sentence(error)));
+      return undefined;
     }
   }
 
@@ -191,6 +197,13 @@ class Page {
         named("all", "all of memory (Escape)", () => this.map.all()), named("largest gap", "the largest free block", () => this.map.toGap()))));
   }
 
+  private moveScrub(): void {
+    if (document.activeElement !== this.scrub) { // a hand on it is further along
+      this.scrub.value = String(this.chosen ?? 0);
+    }
+    this.scrub.setAttribute("aria-valuetext", `event ${count(Number(this.scrub.value))}`);
+  }
+
   private get colorBy(): ColorBy {
     return kColorBy.find((by) => by === this.context.state.color) ?? "holder";
   }
@@ -200,22 +213,26 @@ class Page {
     const words = ["segments", "-n", "0", ...byWords(context, kBy, "filefunction"), ...context.momentAndFilters, context.first.name];
     context.list(words); // the same figures; the blocks themselves are in JSON alone
     context.list([...words, "--blocks", "--format", "json"]);
-    return context.quietly([...words, "--blocks"]);
+    return context.quietly([...words, "--blocks"], "json-columns");
   }
-  private showMap(answer: Answer): void {
+  private readMap(answer: Answer): Show {
     const { context } = this;
-    const first = this.space === undefined;
-    const { state } = context;
-    this.space = readSpace(answer);
+    const space = readSpace(answer);
     const events = context.first.devices.reduce((most, device) => Math.max(most, device.events), 0);
-    this.colors = colorBy(this.space, this.colorBy, keptOf(context.session).looks, events);
-    this.map.show(this.space, this.colors, parseAddress(state.block) ?? "");
-    context.picture = () => this.map.picture();
-    clear(this.lead, account(answer));
-    if (first) {
-      clear(this.place, this.map.element, this.map.legend);
-    }
-    this.tableSeen.do(() => this.showTable(answer.rows));
+    const colors = colorBy(space, this.colorBy, keptOf(context.session).looks, events);
+    const lead = account(answer);
+    return () => {
+      const first = this.space === undefined;
+      this.space = space;
+      this.colors = colors;
+      this.map.show(space, colors, parseAddress(context.state.block) ?? "");
+      context.picture = () => this.map.picture();
+      clear(this.lead, lead);
+      if (first) {
+        clear(this.place, this.map.element, this.map.legend);
+      }
+      void this.tableSeen.do(async () => this.showTable(answer.rows));
+    };
   }
   private showTable(rows: Row[]): void {
     const within = this.table.contains(document.activeElement);
@@ -228,46 +245,61 @@ class Page {
 
   private about: Row[] = []; // events of the block that is looked at
 
-  private async bringEvents(turn: number): Promise<void> {
-    const { context, device, chosen } = this;
-    const pick = context.state.block.toLowerCase();
-    const words = /^0x[0-9a-f]+$/.test(pick) ? ["--address", pick] : /^[bs][0-9a-f]+_\d+$/.test(pick) ? ["--id", pick] : [];
-    const around = words.length > 0 || device === undefined || chosen === undefined ? []
+  // Those of a block are looked through for its story.
+  private askEvents(turn: number, ofEvent: boolean): Promise<void> | undefined {
+    if (!this.context.first.hasHistory) {
+      return undefined;
+    }
+    const words = this.eventWords();
+    this.context.list(words);
+    const bring = (): Promise<void> => this.say(this.around, turn, () => this.bringEvents(turn, words));
+    return ofEvent ? this.aroundSeen.do(bring) : bring();
+  }
+  private get pick(): string[] {
+    const pick = this.context.state.block.toLowerCase();
+    return /^0x[0-9a-f]+$/.test(pick) ? ["--address", pick] : /^[bs][0-9a-f]+_\d+$/.test(pick) ? ["--id", pick] : [];
+  }
+  private eventWords(): string[] {
+    const { context, device, chosen, pick } = this;
+    const around = pick.length > 0 || device === undefined || chosen === undefined ? []
       : ["--from", `event:${Math.max(0, chosen - 8)}`, "--to", `event:${Math.min(device.events - 1, Math.max(0, chosen) + 8)}`,
           ...(context.state.device === "" ? deviceWords(context, device) : [])];
-    const answer = await context.json(["events", "-n", "200", ...words, ...around, ...context.filters, context.first.name]);
+    return ["events", "-n", "200", ...pick, ...around, ...context.filters, context.first.name];
+  }
+  private async bringEvents(turn: number, words: string[]): Promise<void> {
+    const { context, chosen } = this;
+    const picks = this.pick.length > 0;
+    const answer = await context.quietly(words);
     if (turn !== this.turn) {
       return;
     }
-    this.about = words.length > 0 ? answer.rows : [];
-    const find = field({ id: "find", value: words.length > 0 ? context.state.block : "", placeholder: "0x7f… or b7f064c000000_0", size: 24 },
+    this.about = picks ? answer.rows : [];
+    const find = field({ id: "find", value: picks ? context.state.block : "", placeholder: "0x7f… or b7f064c000000_0", size: 24 },
       (text) => this.refine({ block: text }));
     const rest = asNumber(answer["rows_cut"]);
     refill(this.around, h("section", {},
       h("div", { class: "tools" },
-        h("h2", {}, words.length > 0 ? `events about ${context.state.block}` : "events around the moment"),
+        h("h2", {}, picks ? `events about ${context.state.block}` : "events around the moment"),
         h("label", {}, "find an address or a block ", find),
-        words.length > 0 && h("button", { type: "button", click: () => this.refine({ block: "" }) }, "around the moment"),
+        picks && h("button", { type: "button", click: () => this.refine({ block: "" }) }, "around the moment"),
         rest > 0 && h("span", { class: "note" }, `${count(rest)} more`)),
       answer.rows.length === 0 ? h("p", { class: "note" }, "no event") : eventGrid(context, answer.rows, chosen, (at) => this.refine({ at }))));
   }
 
   // Of the block that is looked at, or of the event at the moment.
-  private async bringStory(turn: number): Promise<void> {
+  private async bringStory(turn: number): Promise<Show> {
     const { context, space } = this;
     const block = context.state.block === "" ? -1 : this.map.chosenBlock;
     const isId = /^[bs]/i.test(context.state.block);
     const isLate = (): boolean => turn !== this.turn;
+    const tell = (...parts: Parameters<typeof clear>[1][]): Show => () => isLate() ? undefined : clear(this.told, ...parts);
     if (space === undefined || block < 0 || isId) {
       const told = context.state.block === "" ? this.chosen
         : this.about.map((row) => (asText(row["action"]) === "alloc" ? asNumber(row["event"]) : undefined)).find((one) => one !== undefined);
       const shown = this.device === undefined || told === undefined || told < 0 ? undefined : await story(context, this.device, told, [], isLate);
       const isGone = context.state.block !== "" && space !== undefined && block < 0;
-      if (turn === this.turn) {
-        clear(this.told, shown !== undefined && h("h2", {}, context.state.block === "" ? "the event" : "its allocation"),
-          isGone && h("p", { class: "note" }, `nothing is reserved at ${context.state.block} at this moment`), shown);
-      }
-      return;
+      return tell(shown !== undefined && h("h2", {}, context.state.block === "" ? "the event" : "its allocation"),
+        isGone && h("p", { class: "note" }, `nothing is reserved at ${context.state.block} at this moment`), shown);
     }
     const facts = factsOf(space, this.colors!, block);
     const event = space.event[block]!;
@@ -276,9 +308,7 @@ class Page {
     const shown = event < 0 || device === undefined || space.state[block] === kFree
       ? h("dl", { class: "facts story" }, ...facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]))
       : await story(context, device, event, facts, isLate);
-    if (turn === this.turn) {
-      clear(this.told, h("h2", {}, space.state[block] === kFree ? "a free block" : `the block at ${addressOf(space, block)}`), shown);
-    }
+    return tell(h("h2", {}, space.state[block] === kFree ? "a free block" : `the block at ${addressOf(space, block)}`), shown);
   }
 
   // Where memory ran out: what was asked for against the largest block that is free, in the program's words.

@@ -2,7 +2,7 @@
 // by a click or Enter. What was looked at stays in place while the moment moves.
 import { gapOfLook, holderOf, Looks, type Key } from "../charts/looks";
 import { drawMap, drawSwatch, frame, kGapColors, kGapNames, type Drawn } from "../charts/map";
-import { isDark, theme, toShade } from "../charts/palette";
+import { isDark, theme, toShade, type Theme } from "../charts/palette";
 import { paint, type Picture } from "../charts/pen";
 import { byteAt, clamped, heightOf, moved, Pieces, viewOf, wholeView, withInSight, zoomed, type View } from "../charts/pieces";
 import { addressAt, addressOf, blockAt, blockBefore, blockOf, byteOf, kGaps, kPending, largestGap, marksOf, readAddress, type Gap, type Space } from "../charts/space";
@@ -171,28 +171,26 @@ export class MemoryMap {
     if (view === undefined || space === undefined) {
       return;
     }
-    paint(this.over, { width: view.width, height: heightOf(view.lines), draw: (pen, dark) => {
-      const colors = theme(dark);
-      const around = (block: number, color: string, width: number): void => {
-        if (block >= 0) {
-          frame(pen, view, space.begin[block]!, space.begin[block]! + space.size[block]!, color, width);
-        }
-      };
-      around(this.hovered, colors.soft, 1);
-      if (document.activeElement === this.canvas) {
-        around(this.at, colors.accent, 2);
+    const marks: [number, keyof Theme, number][] = [[this.hovered, "soft", 1],
+      [document.activeElement === this.canvas ? this.at : -1, "accent", 2], [this.chosen, "ink", 2.5]];
+    const boxes = marks.filter(([block]) => block >= 0).map(([block, color, width]) => {
+      const begin = space.begin[block]!;
+      return { begin, end: begin + space.size[block]!, color, width };
+    });
+    paint(this.over, { width: view.width, height: heightOf(view.lines), same: JSON.stringify([view, boxes]), draw: (pen, dark) => {
+      for (const { begin, end, color, width } of boxes) {
+        frame(pen, view, begin, end, theme(dark)[color], width);
       }
-      around(this.chosen, colors.ink, 2.5);
     } }, isDark());
   }
 
   private overview(view: View): Picture {
-    return { width: view.width, height: kOverview, draw: (pen, dark) => {
-      const colors = theme(dark);
-      const each = Math.max(1, this.space!.total) / view.width;
-      const wide = (view.width * view.scale * view.lines) / each;
-      pen.rect(0, 3, view.width, 4, colors.line);
-      pen.rect(view.origin / each, 1, Math.max(4, Math.min(view.width, wide)), 8, colors.accent);
+    const each = Math.max(1, this.space!.total) / view.width;
+    const x = view.origin / each;
+    const wide = Math.max(4, Math.min(view.width, (view.width * view.scale * view.lines) / each));
+    return { width: view.width, height: kOverview, same: `${x} ${wide}`, draw: (pen, dark) => {
+      pen.rect(0, 3, view.width, 4, theme(dark).line);
+      pen.rect(x, 1, wide, 8, theme(dark).accent);
     } };
   }
 
@@ -240,9 +238,11 @@ export class MemoryMap {
       ? [entry(i, toShade(look.color, isDark()), look.banded ? "banded" : "", look.name, look.whole || look.name, look.bytes)] : []),
     ...this.gaps().map((gap) => entry(-1 - kGaps.indexOf(gap), kGapColors[gap], `gap ${gap}`, kGapNames[gap], kGapNames[gap]))];
     this.entries = kept;
-    const children = [...this.legend.children];
-    if (children.length !== shown.length + 1 || shown.some((one, i) => one !== children[i])) {
-      this.legend.replaceChildren(...shown, this.notes);
+    // What stays where it was is not laid out again.
+    const all = [...shown, this.notes];
+    all.forEach((one, i) => this.legend.children[i] !== one && this.legend.insertBefore(one, this.legend.children[i] ?? null));
+    while (this.legend.children.length > all.length) {
+      this.legend.lastElementChild!.remove();
     }
     const marks = new Set(this.space!.segments.flatMap(({ row }) => marksOf(row)));
     const notes = [this.space!.state.includes(kPending) && "fine lines: freed, but a stream may still use it", "a lighter end: rounding",

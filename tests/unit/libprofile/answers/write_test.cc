@@ -70,6 +70,21 @@ TEST(WriteJson, OfNoRowsHasAnEmptyList) {
             std::string::npos);
 }
 
+TEST(WriteJsonColumns, AreListsInsteadOfRows) {
+  const Sample sample;
+  const std::string rows = Written(WriteJson, sample.View(), 0);
+  const std::string columns = Written(WriteJsonColumns, sample.View(), 0);
+  const std::size_t begin = rows.find("\"rows\"");
+  EXPECT_EQ(columns.substr(0, begin), rows.substr(0, begin));
+  EXPECT_EQ(columns.substr(begin),
+            "\"columns\":{\n\"flat\":[-9223372036854775808,2],\n"
+            "\"name\":[\"quote\\\" \xef\xbf\xbd </script>\\n\",\"=a,\\\"b\\\"\\n\"],\n"
+            "\"share\":[0.25,null],\n\"steps\":[[1,2],[]]\n}" +
+                rows.substr(rows.find(",\n\"diagnostics\"")));
+  EXPECT_NE(Written(WriteJsonColumns, sample.View(), 1).find("\"share\":[0.25],"),
+            std::string::npos);
+}
+
 TEST(WriteJson, WhatIsNoNumberIsNull) {
   Sample sample;
   sample.rows = {{1, "a", std::nan(""), {}}};

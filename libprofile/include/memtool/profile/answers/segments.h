@@ -190,11 +190,11 @@ inline constexpr auto kSegmentFields = Fields<SegmentRow>({
      [](const SegmentRow& row) { return Value(row.estimated ? 1 : 0); },
      "whether its blocks follow from rules and not from the file", kPlain, "0|1"},
     {"block_list", "", Unit::kNested, &BlocksValue,
-     "with --blocks: its blocks from its beginning to its end, where what holds one is an entry of "
-     "holders, and event the one that allocated it; not in CSV",
-     kNests,
-     R"({offset: natural, size: natural, requested: natural, state: "live"|"pending"|"free", )"
-     "holder: integer|null, event: integer|null}[]?"},
+     "with --blocks: its blocks from its beginning to its end, each a list of its offset, size, "
+     "requested bytes, state (live, pending or free), what holds it as an entry of holders, and "
+     "the "
+     "event that allocated it; not in CSV",
+     kNests, "any[][]?"},
 });
 
 // The figures besides the rows.

@@ -14,6 +14,9 @@ using TextSink = std::function<void(std::string_view)>;
 
 // `limit`: how many of the rows that are held to write; 0 = all. "rows_cut" counts the rest.
 void WriteJson(const AnswerView& answer, std::size_t limit, const TextSink& out);
+// The same with "columns" instead of "rows": an object of lists of equal length, one per field.
+// Holds all of its text.
+void WriteJsonColumns(const AnswerView& answer, std::size_t limit, const TextSink& out);
 // One object per row and line, without the figures besides the rows.
 void WriteJsonLines(const AnswerView& answer, std::size_t limit, const TextSink& out);
 // A header of keys, then a line per row; fields of lists and objects are JSON.
