@@ -77,12 +77,23 @@ constexpr std::array<std::pair<std::string_view, std::string FilterOptions::*>, 
      {"show", &FilterOptions::show},
      {"show-from", &FilterOptions::show_from}}};
 
+// Rows may stand for labels (Metadata::default_by), and what is copied from them is of no frame.
+std::string LabelOptionText(std::string_view option, const View& view, const std::string& pattern) {
+  const auto labels = Filter::Compile({.tag_focus = pattern});
+  return labels && View(view.recording(), *labels).Unmatched().empty()
+             ? fmt::format("; a label does, which is for --tag{}", option)
+             : std::string{};
+}
+
 std::string HelpFor(std::string_view option, const View& view) {
   const auto* of_names =
       std::find_if(kOfNames.begin(), kOfNames.end(),
                    [option](const auto& entry) { return entry.first == option; });
   if (of_names != kOfNames.end()) {
-    return NamesText(view.recording(), view.filter_options().*(of_names->second));
+    const std::string& pattern = view.filter_options().*(of_names->second);
+    const bool has_other = option == "focus" || option == "ignore";
+    const std::string label = has_other ? LabelOptionText(option, view, pattern) : "";
+    return label.empty() ? NamesText(view.recording(), pattern) : label;
   }
   return option.starts_with("tag") || option == "device" ? LabelsText(view.recording())
                                                          : std::string{};
