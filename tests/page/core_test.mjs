@@ -3,23 +3,36 @@ import assert from "node:assert/strict";
 import { load } from "./front_end.mjs";
 
 const asked = [];
+let letters = "";
 globalThis.Worker = class {
   postMessage(message) {
     asked.push(message);
-    queueMicrotask(() => this.onmessage({ data: { kind: "done", id: message.id, result: { code: 0, out: "", err: "" } } }));
+    queueMicrotask(() => this.onmessage({ data: { kind: "done", id: message.id, result: { code: 0, out: letters, err: "" } } }));
   }
 };
 const { Core } = await load("core/core.ts");
 const core = await Core.start(new Blob([""]), "");
 const times = (word) => asked.filter((one) => one.kind === "run" && one.words[0] === word).length;
-for (let moment = 0; moment < 1000; ++moment) {
-  await core.run(["leaks"]);
-  await core.run(["segments", `event:${moment}`]);
+// What is asked, so often, between two questions that are the same.
+async function moments(command, many) {
+  for (let moment = 0; moment < many; ++moment) {
+    await core.run(["leaks"]);
+    await core.run([command, `event:${moment}`]);
+  }
+  assert.equal(times("leaks"), 1);
+  assert.equal(times(command), many);
+  await core.run([command, `event:${many - 1}`]);
+  assert.equal(times(command), many, "what was asked last");
+  await core.run([command, "event:0"]);
+  assert.equal(times(command), many + 1, "not all are kept");
 }
-assert.equal(times("leaks"), 1);
-assert.equal(times("segments"), 1000);
-await core.run(["segments", "event:999"]);
-assert.equal(times("segments"), 1000, "what was asked last");
-await core.run(["segments", "event:0"]);
-assert.equal(times("segments"), 1001, "not all are kept");
-console.log("the most used of 1001 answers is asked for once");
+await moments("segments", 1200);
+letters = "x".repeat(1_000_000);
+await moments("segments --blocks", 100);
+await core.run(["segments --blocks", "event:60"]);
+assert.equal(times("segments --blocks"), 101, "of large ones as many as there is room for");
+letters = "x".repeat(100_000_000);
+await core.run(["one"]);
+await core.run(["one"]);
+assert.equal(times("one"), 1, "one is kept, however large");
+console.log("what is asked for again and again is asked once, whatever is between; what is kept has an end");

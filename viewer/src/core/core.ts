@@ -1,8 +1,7 @@
 // The page's side of the core: command lines go in, answers come out. Equal lines are run once.
 import { parseAnswer, type Answer } from "./answers";
+import { Kept } from "./kept";
 import type { FromWorker, Mounted, Ran, ToWorker } from "./protocol";
-
-const kKept = 200; // answers
 
 export class CoreError extends Error {
   constructor(readonly code: number, message: string) {
@@ -19,7 +18,7 @@ export class Core {
     number,
     { resolve: (value: unknown) => void; reject: (error: Error) => void }
   >();
-  private answers = new Map<string, Promise<Ran>>();
+  private answers = new Kept();
 
   private constructor(private readonly worker: Worker) {
     worker.onmessage = (event: MessageEvent<FromWorker>) => this.receive(event.data);
@@ -41,17 +40,13 @@ export class Core {
   }
 
   async mount(inputs: Mounted[]): Promise<void> {
-    this.answers.clear();
+    this.answers = new Kept();
     await this.send({ kind: "mount", inputs });
   }
 
   // A file of the page's own, such as keywords.
   async write(path: string, text: string): Promise<void> {
-    for (const line of this.answers.keys()) {
-      if (line.includes(path)) {
-        this.answers.delete(line);
-      }
-    }
+    this.answers.drop((line) => line.includes(path));
     await this.send({ kind: "write", path, text });
   }
 
@@ -60,14 +55,7 @@ export class Core {
   }
 
   run(words: string[]): Promise<Ran> {
-    const key = words.join("\0");
-    const ran = this.answers.get(key) ?? this.send({ kind: "run", words }) as Promise<Ran>;
-    this.answers.delete(key); // what was asked last goes last
-    this.answers.set(key, ran);
-    while (this.answers.size > kKept) {
-      this.answers.delete(this.answers.keys().next().value!);
-    }
-    return ran;
+    return this.answers.ask(words.join("\0"), () => this.send({ kind: "run", words }) as Promise<Ran>);
   }
 
   // What a line writes; the program's own sentence as an error when it cannot.
