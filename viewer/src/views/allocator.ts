@@ -139,23 +139,20 @@ class Page {
     const map = this.askMap();
     const events = this.askEvents(turn, ofEvent);
     lines.push(...lines.splice(0, before)); // below the view those of the map come first
-    let show: Show | undefined;
+    const read = this.say(this.place, turn, async () => this.readMap(await map));
+    const rest: (Promise<unknown> | undefined)[] = [read, told, events];
+    rest.forEach((one) => one?.catch(() => undefined)); // awaited below, unless another view comes first
+    let shows: (Show | undefined)[];
     try {
-      const showMap = await this.say(this.place, turn, async () => this.readMap(await map));
-      const showStory = await told;
-      show = () => {
-        this.moveScrub();
-        showMap?.();
-        showStory?.();
-      };
+      shows = [await read, await told];
     } finally {
       this.busy = false;
     }
-    const rest: (Promise<void> | undefined)[] = [events];
     if (this.next !== undefined) {
       this.go();
     } else if (turn === this.turn) {
-      show();
+      this.moveScrub();
+      shows.forEach((show) => show?.());
       if (!ofEvent) {
         await events; // an id is found among its events
         rest.push(tell().then((showStory) => showStory?.()));
