@@ -25,6 +25,16 @@ constexpr std::array<Choice<Format>, 6> kFormats{{{"table", Format::kTable},
                                                   {"csv", Format::kCsv},
                                                   {"markdown", Format::kMarkdown}}};
 
+// "table, json or csv"
+std::string FormatsText() {
+  std::string text;
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    const std::string_view joint = i == 0 ? "" : i + 1 < kFormats.size() ? ", " : " or ";
+    text += fmt::format("{}{}", joint, kFormats[i].word);
+  }
+  return text;
+}
+
 void ShowTimes(std::vector<Cell>& row, std::int64_t nanos) {
   for (Cell& cell : row) {
     if (const auto* amount = std::get_if<Amount>(&cell); amount != nullptr && !amount->bytes) {
@@ -65,13 +75,13 @@ void OutputOptions::Declare(po::options_description& options) {
   po::options_description group("Output");
   auto add = group.add_options();
   add("format", ToValue(&format_text_, ToWords(kFormats))->value_name("FORMAT"),
-      "table, json, json-columns, jsonl, csv or markdown (default table)");
+      (FormatsText() + " (default table)").c_str());
   add("unit",
       ToValue(&unit_text_, {.words = {"auto", "B", "KiB", "MiB", "GiB", "TiB"}})
           ->value_name("UNIT"),
       "auto, B, KiB, MiB, GiB or TiB (default auto)");
   add("columns", po::value(&columns_)->value_name("LIST"),
-      "only these columns, in this order, such as flat,where; not for json and jsonl");
+      "only these columns, in this order, such as flat,where; not with json or jsonl");
   add("output,o", po::value(&output_)->value_name("FILE"), "write to FILE instead of stdout");
   options.add(group);
 }
@@ -83,12 +93,12 @@ Result<void> OutputOptions::Resolve(std::optional<std::size_t> rows) {
       });
   if (format == kFormats.end()) {
     return Fail(ErrorCode::kUsage, "--format: there is no format '" + format_text_ + "'",
-                "table, json, json-columns, jsonl, csv or markdown");
+                FormatsText());
   }
   format_ = format->value;
   if (!columns_.empty() && (format_ == Format::kJson || format_ == Format::kJsonl)) {
-    return Fail(ErrorCode::kUsage, "--columns is not for rows as JSON",
-                "they have every column; --format json-columns has those that are named");
+    return Fail(ErrorCode::kUsage, "--columns does not go with json and jsonl",
+                "their rows have every column; --format json-columns has those that are named");
   }
   limit_ = format_ == Format::kTable && output_ == "-" ? kTableRows : 0;
   limit_ = rows.value_or(limit_);
@@ -148,6 +158,12 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
     streams.on_answer(view, limit);
     return {};
   }
+  std::vector<std::string> columns;
+  if (format_ == Format::kJsonColumns) {
+    auto made = MakeJsonColumns(view, limit);
+    MEMTOOL_TRY(made);
+    columns = *std::move(made);
+  }
   return Deliver(streams, [&](Sink& out) {
     const TextSink sink = [&out](std::string_view bytes) { out.WriteBytes(bytes); };
     switch (format_) {
@@ -155,7 +171,7 @@ Result<void> OutputOptions::PrintRows(const AnswerView& answer, std::size_t limi
         memtool::WriteJson(view, limit, sink);
         break;
       case Format::kJsonColumns:
-        memtool::WriteJsonColumns(view, limit, sink);
+        memtool::WriteJsonColumns(view, limit, columns, sink);
         break;
       case Format::kJsonl:
         memtool::WriteJsonLines(view, limit, sink);

@@ -77,12 +77,10 @@ constexpr std::array<std::pair<std::string_view, std::string FilterOptions::*>, 
      {"show", &FilterOptions::show},
      {"show-from", &FilterOptions::show_from}}};
 
-// Rows may stand for labels (Metadata::default_by), and what is copied from them is of no frame.
-std::string LabelOptionText(std::string_view option, const View& view, const std::string& pattern) {
-  const auto labels = Filter::Compile({.tag_focus = pattern});
-  return labels && View(view.recording(), *labels).Unmatched().empty()
-             ? fmt::format("; a label does, which is for --tag{}", option)
-             : std::string{};
+// Rows of `top` may be labels (Metadata::default_by), whose texts are no names of frames.
+bool MatchesLabel(const Recording& recording, const std::string& pattern) {
+  const auto filter = Filter::Compile({.tag_focus = pattern});
+  return filter && View(recording, *filter).Unmatched().empty();
 }
 
 std::string HelpFor(std::string_view option, const View& view) {
@@ -91,9 +89,10 @@ std::string HelpFor(std::string_view option, const View& view) {
                    [option](const auto& entry) { return entry.first == option; });
   if (of_names != kOfNames.end()) {
     const std::string& pattern = view.filter_options().*(of_names->second);
-    const bool has_other = option == "focus" || option == "ignore";
-    const std::string label = has_other ? LabelOptionText(option, view, pattern) : "";
-    return label.empty() ? NamesText(view.recording(), pattern) : label;
+    const bool has_tag_option = option == "focus" || option == "ignore";
+    return has_tag_option && MatchesLabel(view.recording(), pattern)
+               ? fmt::format("; labels match: use --tag{}", option)
+               : NamesText(view.recording(), pattern);
   }
   return option.starts_with("tag") || option == "device" ? LabelsText(view.recording())
                                                          : std::string{};

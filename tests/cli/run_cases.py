@@ -26,6 +26,7 @@ JSON output is also held to the schema that it names (memtool help schema NAME),
 of the rows.
 """
 import argparse
+import copy
 import csv
 import difflib
 import fcntl
@@ -227,9 +228,13 @@ def check_form(args, text, memtool):
         named = re.fullmatch(r"memtool\.([\w-]+)/\d+", answer["schema"])
         if not named or not named[1].startswith(command):
             raise Failure(f"schema {answer['schema']} is not one of {command}")
-        if "--columns" not in args:
-            jsonschema.validate(answer, schema_of(memtool, named[1]))
+        schema = schema_of(memtool, named[1])
+        if "--columns" in args:
+            schema = copy.deepcopy(schema)
+            schema["properties"]["rows"]["items"]["required"] = list(columns)
+        else:
             total_is_sum(named[1], answer)
+        jsonschema.validate(answer, schema)
     elif chosen == "jsonl":
         schema = schema_of(memtool, command)
         for line in text.splitlines():

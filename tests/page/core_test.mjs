@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { load } from "./front_end.mjs";
 
 const asked = [];
-let letters = "";
+let out = "";
 globalThis.Worker = class {
   postMessage(message) {
     asked.push(message);
-    queueMicrotask(() => this.onmessage({ data: { kind: "done", id: message.id, result: { code: 0, out: letters, err: "" } } }));
+    queueMicrotask(() => this.onmessage({ data: { kind: "done", id: message.id, result: { code: 0, out, err: "" } } }));
   }
 };
 const { Core } = await load("core/core.ts");
@@ -27,11 +27,11 @@ async function moments(command, many) {
   assert.equal(times(command), many + 1, "not all are kept");
 }
 await moments("segments", 1200);
-letters = "x".repeat(1_000_000);
+out = "x".repeat(1_000_000);
 await moments("segments --blocks", 100);
 await core.run(["segments --blocks", "event:60"]);
 assert.equal(times("segments --blocks"), 101, "of large ones as many as there is room for");
-letters = "x".repeat(100_000_000);
+out = "x".repeat(100_000_000);
 await core.run(["one"]);
 await core.run(["one"]);
 assert.equal(times("one"), 1, "one is kept, however large");

@@ -41,7 +41,7 @@ const kViews: View[] = [overview, compare, timeline, flame, table, allocator, gr
 
 const kMaxLinkLength = 60_000;
 const kGesture = 700; // ms
-const kPatience = 150; // ms
+const kFilterDelay = 150; // ms
 const kMoves = new Set(["from,to", "at", "at,block", "x", "zoom"]); // what wheels, held keys and sliders change
 // Commands whose answers are rows.
 const kRowCommands = new Set(["top", "diff", "buckets", "tags", "timeline", "flame", "segments", "events", "leaks", "advise", "peek", "info",
@@ -313,7 +313,7 @@ class Page {
     document.body.dataset["state"] = "drawing";
     const begun = performance.now();
     // With the view, in one frame, unless that takes long: each frame takes time that the core could use.
-    const filters = setTimeout(() => this.drawFilters(context), kPatience);
+    const filters = setTimeout(() => this.drawFilters(context), kFilterDelay);
     try {
       await work();
     } catch (error) {

@@ -13,6 +13,7 @@
 
 #include "memtool/profile/base/escape.h"
 #include "memtool/profile/base/json_memory.h"
+#include "memtool/profile/base/sizes.h"
 
 namespace memtool {
 
@@ -215,7 +216,8 @@ void WriteJson(const AnswerView& answer, std::size_t limit, const TextSink& out)
   });
 }
 
-void WriteJsonColumns(const AnswerView& answer, std::size_t limit, const TextSink& out) {
+Result<std::vector<std::string>> MakeJsonColumns(const AnswerView& answer, std::size_t limit,
+                                                 std::size_t max_bytes) {
   struct Column {
     Buffer text;
     Json json{text};
@@ -224,21 +226,39 @@ void WriteJsonColumns(const AnswerView& answer, std::size_t limit, const TextSin
   for (Column& column : columns) {
     column.json.StartArray();
   }
-  ForEachRow(answer, limit, [&](const std::vector<Value>& row) {
+  const auto next = answer.rows ? answer.rows(limit) : [] { return nullptr; };
+  while (const auto* row = next()) {
+    std::size_t bytes = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      Put(columns[i].json, row[i]);
+      Put(columns[i].json, (*row)[i]);
+      bytes += columns[i].text.GetSize();
     }
-  });
+    if (bytes > max_bytes) {
+      return Fail(
+          ErrorCode::kLimit,
+          fmt::format("as columns the rows are longer than {}, which would be held in memory",
+                      FormatSize(static_cast<std::int64_t>(max_bytes))),
+          "--format json, jsonl and csv write row by row");
+    }
+  }
+  std::vector<std::string> lists;
+  for (; !columns.empty(); columns.pop_front()) {
+    Column& column = columns.front();
+    column.json.EndArray();
+    lists.push_back(EscapeJson({column.text.GetString(), column.text.GetSize()}));
+  }
+  return lists;
+}
+
+void WriteJsonColumns(const AnswerView& answer, std::size_t limit,
+                      const std::vector<std::string>& columns, const TextSink& out) {
   WriteAround(answer, limit, out, [&] {
     out("\"columns\":{");
-    std::string_view begin = "\n";
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      columns[i].json.EndArray();
-      out(begin);
+      out(i == 0 ? "\n" : ",\n");
       out(ToJson(answer.fields[i].key));
       out(":");
-      out(EscapeJson({columns[i].text.GetString(), columns[i].text.GetSize()}));
-      begin = ",\n";
+      out(columns[i]);
     }
     out("\n}");
   });

@@ -40,6 +40,14 @@ export default async function allocator(it, { testdata }) {
       }, [most.address, size(most.free)], { timeout: 10_000 }).then(() => true, () => false);
       check(`the table of segments at event ${event}`, followed, `${most.address} ${most.free}`);
     }
+    // So do the events around it.
+    for (const [event, sight] of [[30, false], [160, true]]) {
+      await page.evaluate((inSight) => document.querySelector(inSight ? ".view.allocator section" : "main").scrollIntoView(), sight);
+      await page.evaluate((at) => (location.hash = location.hash.replace(/at=event%3A\d+/, `at=event%3A${at}`)), event);
+      const followed = await page.waitForFunction((wanted) => document.querySelector(".view.allocator section tr[aria-selected] td")?.textContent === wanted,
+        `${event}`, { timeout: 10_000 }).then(() => true, () => false);
+      check(`the events around event ${event}`, followed);
+    }
     await page.close();
   }
 

@@ -1,6 +1,6 @@
 // What pictures are drawn with: onto the screen, or into a file. A view draws once for both.
 import { visible } from "../core/format";
-import { kTile, tile, tileWidth, type Fill, type Paint } from "./palette";
+import { kTile, theme, tile, tileWidth, type Fill, type Paint } from "./palette";
 
 export interface TextStyle {
   color: string;
@@ -28,7 +28,7 @@ export interface Picture {
   width: number;
   height: number;
   draw: (pen: Pen, dark: boolean) => void;
-  same?: string; // where it is equal, so is the picture: it is not painted again
+  same?: string; // a canvas whose last picture had an equal text is not painted again
 }
 
 const kFont = "11.5px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
@@ -333,7 +333,8 @@ const pictureOver = (canvas: HTMLCanvasElement): Picture | undefined =>
 // Sharp on every screen.
 function put(canvas: HTMLCanvasElement, picture: Picture, dark: boolean): void {
   const ratio = devicePixelRatio || 1;
-  const look = picture.same === undefined || printing ? "" : [picture.same, picture.width, picture.height, ratio, dark].join(" ");
+  const look = picture.same === undefined || printing ? ""
+    : [picture.same, picture.width, picture.height, ratio, ...Object.values(theme(dark))].join(" ");
   if (look !== "" && look === shown.get(canvas)) {
     return;
   }

@@ -36,7 +36,8 @@ const kStringOrLongNumber = /"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?![\d.eE])/g;
 const kLongNumber = /(?<![\d.])\d{16}/;
 const kMark = "\u0000int:";
 
-// A row of columns: it looks up what it is asked for. Objects with all would take longer to make than the text to read.
+// A row of columns, which looks up what it is asked for: to make an object with all of them takes longer than to
+// parse the text.
 const kColumns = Symbol("columns");
 const kAt = Symbol("at");
 class ColumnsRow {
@@ -47,22 +48,22 @@ class ColumnsRow {
     this[kAt] = at;
   }
 }
-const kinds = new Map<string, typeof ColumnsRow>(); // by their keys
+const rowClasses = new Map<string, typeof ColumnsRow>(); // by their keys
 
 function rowsOf(columns: Record<string, unknown[]>): Row[] {
   const keys = Object.keys(columns);
   const name = keys.join();
-  let kind = kinds.get(name);
-  if (kind === undefined) {
-    kind = class extends ColumnsRow {};
-    keys.forEach((key, k) => Object.defineProperty(kind!.prototype, key, {
+  let rowClass = rowClasses.get(name);
+  if (rowClass === undefined) {
+    rowClass = class extends ColumnsRow {};
+    keys.forEach((key, k) => Object.defineProperty(rowClass!.prototype, key, {
       get(this: ColumnsRow): unknown {
         return this[kColumns][k]![this[kAt]];
       },
     }));
-    kinds.set(name, kind);
+    rowClasses.set(name, rowClass);
   }
-  const RowOf = kind;
+  const RowOf = rowClass;
   const values = Object.values(columns);
   return (values[0] ?? []).map((_, at) => new RowOf(values, at) as unknown as Row);
 }

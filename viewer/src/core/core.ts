@@ -1,6 +1,6 @@
 // The page's side of the core: command lines go in, answers come out. Equal lines are run once.
 import { parseAnswer, type Answer } from "./answers";
-import { Kept } from "./kept";
+import { AnswerCache } from "./answer_cache";
 import type { FromWorker, Mounted, Ran, ToWorker } from "./protocol";
 
 export class CoreError extends Error {
@@ -8,6 +8,8 @@ export class CoreError extends Error {
     super(message);
   }
 }
+
+export type JsonForm = "json" | "json-columns"; // --format
 
 type Without<T> = T extends unknown ? Omit<T, "id"> : never;
 
@@ -18,7 +20,7 @@ export class Core {
     number,
     { resolve: (value: unknown) => void; reject: (error: Error) => void }
   >();
-  private answers = new Kept();
+  private answers = new AnswerCache();
 
   private constructor(private readonly worker: Worker) {
     worker.onmessage = (event: MessageEvent<FromWorker>) => this.receive(event.data);
@@ -40,7 +42,7 @@ export class Core {
   }
 
   async mount(inputs: Mounted[]): Promise<void> {
-    this.answers = new Kept();
+    this.answers = new AnswerCache();
     await this.send({ kind: "mount", inputs });
   }
 
@@ -68,7 +70,7 @@ export class Core {
   }
 
   // As columns a large table is a third of the text.
-  async json(words: string[], format: "json" | "json-columns" = "json"): Promise<Answer> {
+  async json(words: string[], format: JsonForm = "json"): Promise<Answer> {
     return parseAnswer(await this.text([...words, "--format", format]));
   }
 

@@ -2,7 +2,7 @@
 // with command lines; those are listed below it.
 import type { Picture } from "../charts/pen";
 import type { Answer } from "../core/answers";
-import type { Core } from "../core/core";
+import type { Core, JsonForm } from "../core/core";
 import { h } from "../core/dom";
 import type { InputFacts } from "../core/inputs";
 import { filterWords, momentWords, type State } from "../core/state";
@@ -101,7 +101,7 @@ export class Context {
     return this.core.text(words);
   }
   // Not listed: what the page itself needs.
-  quietly(words: string[], format?: "json" | "json-columns"): Promise<Answer> {
+  quietly(words: string[], format?: JsonForm): Promise<Answer> {
     if (!this.shown) {
       throw new Outdated();
     }

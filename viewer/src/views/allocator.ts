@@ -55,7 +55,7 @@ function refill(slot: HTMLElement, ...children: Parameters<typeof clear>[1][]): 
 
 const slot = (name = ""): HTMLElement => h("div", { class: `slot ${name}`.trim() });
 
-type Show = () => void; // what was made is put into the page
+type Show = () => void; // puts what was made into the page
 
 // What the view shows is brought up to date in place, the map first, so that it moves with the moment.
 class Page {

@@ -238,12 +238,11 @@ export class MemoryMap {
       ? [entry(i, toShade(look.color, isDark()), look.banded ? "banded" : "", look.name, look.whole || look.name, look.bytes)] : []),
     ...this.gaps().map((gap) => entry(-1 - kGaps.indexOf(gap), kGapColors[gap], `gap ${gap}`, kGapNames[gap], kGapNames[gap]))];
     this.entries = kept;
-    // What stays where it was is not laid out again.
+    // What stays where it was is not laid out again, and keeps the keyboard.
     const all = [...shown, this.notes];
+    const wanted = new Set<Element>(all);
+    [...this.legend.children].forEach((one) => wanted.has(one) || one.remove());
     all.forEach((one, i) => this.legend.children[i] !== one && this.legend.insertBefore(one, this.legend.children[i] ?? null));
-    while (this.legend.children.length > all.length) {
-      this.legend.lastElementChild!.remove();
-    }
     const marks = new Set(this.space!.segments.flatMap(({ row }) => marksOf(row)));
     const notes = [this.space!.state.includes(kPending) && "fine lines: freed, but a stream may still use it", "a lighter end: rounding",
       marks.has("pinned") && "a line above: pinned, little that lives keeps much that is free",

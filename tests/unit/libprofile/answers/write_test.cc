@@ -70,10 +70,17 @@ TEST(WriteJson, OfNoRowsHasAnEmptyList) {
             std::string::npos);
 }
 
+std::string Columns(const AnswerView& view, std::size_t limit) {
+  std::string text;
+  WriteJsonColumns(view, limit, *MakeJsonColumns(view, limit),
+                   [&text](std::string_view bytes) { text += bytes; });
+  return text;
+}
+
 TEST(WriteJsonColumns, AreListsInsteadOfRows) {
   const Sample sample;
   const std::string rows = Written(WriteJson, sample.View(), 0);
-  const std::string columns = Written(WriteJsonColumns, sample.View(), 0);
+  const std::string columns = Columns(sample.View(), 0);
   const std::size_t begin = rows.find("\"rows\"");
   EXPECT_EQ(columns.substr(0, begin), rows.substr(0, begin));
   EXPECT_EQ(columns.substr(begin),
@@ -81,8 +88,28 @@ TEST(WriteJsonColumns, AreListsInsteadOfRows) {
             "\"name\":[\"quote\\\" \xef\xbf\xbd </script>\\n\",\"=a,\\\"b\\\"\\n\"],\n"
             "\"share\":[0.25,null],\n\"steps\":[[1,2],[]]\n}" +
                 rows.substr(rows.find(",\n\"diagnostics\"")));
-  EXPECT_NE(Written(WriteJsonColumns, sample.View(), 1).find("\"share\":[0.25],"),
-            std::string::npos);
+  EXPECT_NE(Columns(sample.View(), 1).find("\"share\":[0.25],"), std::string::npos);
+}
+
+TEST(WriteJsonColumns, OfNoRowsAreEmptyLists) {
+  Sample sample;
+  sample.rows.clear();
+  EXPECT_EQ(*MakeJsonColumns(sample.View(), 0), std::vector<std::string>(4, "[]"));
+}
+
+TEST(WriteJsonColumns, AreHeldUpToALimit) {
+  Sample sample;
+  sample.rows.assign(1000, {1, std::string(1000, 'x'), std::nullopt, {}});
+  std::size_t made = 0;
+  AnswerView view = sample.View();
+  view.rows = [&made, rows = view.rows](std::size_t limit) {
+    return [&made, next = rows(limit)] {
+      ++made;
+      return next();
+    };
+  };
+  EXPECT_EQ(MakeJsonColumns(view, 0, 100'000).error().code, ErrorCode::kLimit);
+  EXPECT_LT(made, 101U);  // no more than fit
 }
 
 TEST(WriteJson, WhatIsNoNumberIsNull) {
