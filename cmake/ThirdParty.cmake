@@ -2,9 +2,10 @@
 set(MEMTOOL_THIRD_PARTY ${PROJECT_BINARY_DIR}/sources CACHE PATH "unpacked sources of libraries")
 set(MEMTOOL_HEADERS ${MEMTOOL_THIRD_PARTY}/headers)  # those of libraries that are headers only
 
-# third_party(<target> [INCLUDES ...] [SOURCES ...] [DEFINES ...]): paths are below the sources.
+# third_party(<target> [UNITY] [INCLUDES ...] [SOURCES ...] [DEFINES ...]): paths are below the sources. UNITY: they are
+# compiled as one, since most of the time of each goes into the same headers.
 function(third_party target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "INCLUDES;SOURCES;DEFINES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "" "INCLUDES;SOURCES;DEFINES")
   string(REPLACE "::" "_" name third_party_${target})
   list(TRANSFORM arg_INCLUDES PREPEND ${MEMTOOL_THIRD_PARTY}/)
   if(arg_SOURCES)
@@ -21,6 +22,9 @@ function(third_party target)
     target_compile_definitions(${name} PUBLIC ${arg_DEFINES})
     target_compile_options(${name} PRIVATE -w)
     set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
+    if(arg_UNITY)
+      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} SYSTEM INTERFACE ${arg_INCLUDES} ${MEMTOOL_HEADERS})

@@ -1,5 +1,7 @@
 #include "options/output_options.h"
 
+#include <fmt/format.h>
+
 #include <boost/program_options/value_semantic.hpp>
 #include <map>
 

@@ -83,16 +83,25 @@ bool MatchesLabel(const Recording& recording, const std::string& pattern) {
   return filter && View(recording, *filter).Unmatched().empty();
 }
 
+}  // namespace
+
+std::string NoFunctionHelp(const Recording& recording, const std::string& pattern,
+                           std::string_view label_option) {
+  return !label_option.empty() && MatchesLabel(recording, pattern)
+             ? fmt::format("; labels match: use {}", label_option)
+             : NamesText(recording, pattern);
+}
+
+namespace {
+
 std::string HelpFor(std::string_view option, const View& view) {
   const auto* of_names =
       std::find_if(kOfNames.begin(), kOfNames.end(),
                    [option](const auto& entry) { return entry.first == option; });
   if (of_names != kOfNames.end()) {
-    const std::string& pattern = view.filter_options().*(of_names->second);
     const bool has_tag_option = option == "focus" || option == "ignore";
-    return has_tag_option && MatchesLabel(view.recording(), pattern)
-               ? fmt::format("; labels match: use --tag{}", option)
-               : NamesText(view.recording(), pattern);
+    return NoFunctionHelp(view.recording(), view.filter_options().*(of_names->second),
+                          has_tag_option ? fmt::format("--tag{}", option) : std::string{});
   }
   return option.starts_with("tag") || option == "device" ? LabelsText(view.recording())
                                                          : std::string{};

@@ -9,6 +9,12 @@
 
 namespace memtool::commands {
 
+// What a regular expression could have meant that no function of the recording matches: "; did you
+// mean forward?", "; labels match: use top --tagfocus", or empty. `label_option`: what is of labels
+// instead; empty: nothing is.
+std::string NoFunctionHelp(const Recording& recording, const std::string& pattern,
+                           std::string_view label_option = "top --tagfocus");
+
 class Unmatched {
  public:
   // Notes the filters of `view`, but for `except`, that matched nothing in its input. To be called

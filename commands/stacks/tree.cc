@@ -9,6 +9,7 @@
 #include "output/tabulate.h"
 #include "rows/rows.h"
 #include "rows/rows_command.h"
+#include "session/unmatched.h"
 
 namespace memtool::commands {
 
@@ -57,6 +58,9 @@ class TreeCommand : public RowsCommand {
                                       .functions = peek_ ? 0 : output().limit(),
                                       .names = names_});
     answer_.head = input_reader.Head(peek_ ? "peek" : "tree");
+    if (peek_ && answer_.blocks.empty() && !inputs->empty()) {
+      help_ = NoFunctionHelp(inputs->front().recording(), pattern_);
+    }
     return {};
   }
 
@@ -67,7 +71,7 @@ class TreeCommand : public RowsCommand {
 
   ExitCode AfterPrint(Streams& streams) override {
     if (peek_ && answer_.blocks.empty()) {
-      Warn(streams, "no function matches '" + pattern_ + "'");
+      Warn(streams, fmt::format("no function matches '{}'{}", pattern_, help_));
     }
     return ExitCode::kOk;
   }
@@ -107,6 +111,7 @@ class TreeCommand : public RowsCommand {
 
   bool peek_;
   std::string pattern_;
+  std::string help_;  // where nothing matches it
   std::optional<NamePattern> names_;
   TreeAnswer answer_;
 };

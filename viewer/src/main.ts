@@ -400,7 +400,7 @@ class Page {
     }
     clear(this.filters, ...(context.first.only !== undefined ? [] : [
       this.inputs.length > 1 && h("label", {}, "input ", input),
-      context.first.hasHistory && filter("at", "at", 14, "end, peak, event:N"),
+      context.first.hasHistory && filter("at", "at", 16, "end, peak, event:N"),
       context.first.devices.length > 1 && filter("device", "device", 4, "all"),
       filter("focus", "only with", 16, "regular expression"),
       filter("ignore", "without", 16, "regular expression"),

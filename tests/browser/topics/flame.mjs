@@ -204,7 +204,7 @@ export default async function flame(it, { testdata, memtool, scratch }) {
     check("its figures", (await text(page, ".says")).includes(`${size(self(name).cum)} · ${percent(self(name).cum, answer.total)} of all · ${size(self(name).flat)} itself`), await text(page, ".says"));
     const link = new URL(page.url()).hash;
     await page.fill("#search", "soft");
-    check("search", (await text(page, ".tools")).includes("1 functions match"), await text(page, ".tools"));
+    check("search", (await text(page, ".tools")).includes("1 function found"), await text(page, ".tools"));
     await page.fill("#search", "");
     await page.locator("canvas.graph").focus();
     await page.keyboard.press("+");

@@ -62,7 +62,7 @@ export default async function moments(it, { testdata }) {
     await page.locator(".view.table th button").first().click();
     await figures.table(it, page, dirname(file), "a filter");
     await page.fill("#search", "^optim");
-    await page.waitForSelector(".tools .note:has-text('1 rows')");
+    await page.waitForSelector(".tools .note:has-text('1 row')");
     check("rows with a word", await page.locator(".view.table tbody tr").count() === 1);
     await page.fill("#search", "");
     await page.fill("#focus", "");

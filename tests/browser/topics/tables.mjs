@@ -51,7 +51,7 @@ export default async function tables(it, { given, testdata, scratch }) {
       (await cells(rows(page).first())).includes(size(Math.min(...answer.rows.map((row) => row.cum)))), (await cells(rows(page).first())).join());
     const wanted = answer.rows[77].name;
     await page.fill("#search", `${wanted}( |$)`);
-    await page.waitForSelector(".find .note:has-text('1 rows')");
+    await page.waitForSelector(".find .note:has-text('1 row')");
     check("one is found", await rows(page).count() === 1 && (await text(page, ".find .note")).includes(size(answer.rows[77].flat)));
     await page.fill("#search", "[");
     check("what is no expression says so", (await text(page, ".find .note")) === "not a regular expression");

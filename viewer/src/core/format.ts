@@ -12,6 +12,11 @@ export function count(value: Int): string {
   return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
+// "1 row", "2 rows"
+export function counted(value: Int, noun: string): string {
+  return `${count(value)} ${noun}${Number(value) === 1 ? "" : "s"}`;
+}
+
 export function size(value: Int, sign = false): string {
   const bytes = Number(value);
   const plus = sign && bytes > 0 ? "+" : "";

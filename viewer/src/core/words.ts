@@ -1,6 +1,6 @@
 // Small sentences that several views say.
 import { asNumber, asText, type Answer, type Row } from "./answers";
-import { count } from "./format";
+import { counted } from "./format";
 
 export function place(row: Row): string {
   const file = asText(row["file"]);
@@ -42,7 +42,7 @@ export function lifetime(row: Row): string {
   if (events === null || events === undefined) {
     return asText(row["action"]) === "alloc" ? "to the end" : "from before the recording";
   }
-  return `${count(asNumber(events))} events${us === null || us === undefined ? "" : `, ${duration(asNumber(us))}`}`;
+  return `${counted(asNumber(events), "event")}${us === null || us === undefined ? "" : `, ${duration(asNumber(us))}`}`;
 }
 
 export function sentence(error: unknown): string {

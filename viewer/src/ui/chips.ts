@@ -31,7 +31,7 @@ function chip(state: State, key: FrameFilter, expression: string, change: (patch
 export function frameField(state: () => State, change: (patch: Partial<State>) => void): HTMLElement {
   const what = h("select", { id: "frame-filter", "aria-label": "what to do with frames that match" },
     ...kKeys.map((key) => h("option", { value: key }, kFrameFilters[key])));
-  const given = field({ id: "frame-match", value: "", size: 14, placeholder: "frames that match",
+  const given = field({ id: "frame-match", value: "", size: 16, placeholder: "frames that match",
     "aria-label": "a regular expression of frames" }, (text) => {
     if (text !== "") {
       given.value = "";

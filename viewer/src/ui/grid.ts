@@ -2,7 +2,7 @@
 // Of many rows only those in sight are in the document: a box of its own scrolls them.
 import { type Row } from "../core/answers";
 import { append, clear, h, whenPrinted } from "../core/dom";
-import { count, visible } from "../core/format";
+import { count, counted, visible } from "../core/format";
 import { cellText, cellValue, inOrder, inSight, rowText, type Column } from "./rows";
 
 export { kPlace, kWhere, type Column } from "./rows";
@@ -23,9 +23,27 @@ export interface GridOptions {
 }
 
 // Names may go on in the next line behind "::" and "/".
-function breakable(column: Column, text: string): (string | HTMLElement)[] {
-  return column.kind !== "text" || text.length < 16 || text.length > 400 ? [text]
+function breakable(text: string): (string | HTMLElement)[] {
+  return text.length < 16 || text.length > 400 ? [text]
     : text.split(/(?<=::|\/)/).flatMap((part, i) => (i === 0 ? [part] : [h("wbr"), part]));
+}
+// On one line: what does not fit is left out before the end, by which names of operations differ.
+const kEnd = 24; // letters
+function cuttable(text: string): (string | HTMLElement)[] {
+  const at = text.length - kEnd;
+  const from = /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
+  return at < kEnd ? [text] : [h("span", { class: "ends" }, h("span", {}, text.slice(0, from)), h("span", {}, text.slice(from)))];
+}
+
+// Where rows are scrolled in a box, columns keep their width, in em; those of text share what is left.
+const kWidths: Record<Column["kind"], number> = { size: 7.4, change: 7.4, count: 5.6, percent: 5.6, bar: 8.5, shape: 9, text: 0 };
+const kLeast = 14; // of text
+function columnsOf(columns: Column[]): HTMLElement {
+  return h("colgroup", {}, ...columns.map((column) => {
+    const one = h("col", { class: classOf(column) });
+    one.style.width = kWidths[column.kind] === 0 ? "" : `${kWidths[column.kind]}em`;
+    return one;
+  }));
 }
 
 // Columns that a narrow screen leaves out have a name there.
@@ -36,7 +54,8 @@ function cell(column: Column, row: Row, narrow: boolean): HTMLElement {
     const text = cellText(column, row);
     const whole = column.whole?.(row) ?? text;
     const titled = whole !== text || text.length > (narrow ? 12 : 40);
-    return h("td", { class: classOf(column), title: titled ? visible(whole.slice(0, 2000)) : undefined }, ...breakable(column, text));
+    return h("td", { class: classOf(column), title: titled ? visible(whole.slice(0, 2000)) : undefined },
+      ...(column.kind !== "text" ? [text] : narrow ? cuttable(text) : breakable(text)));
   }
   const bar = h("span", { class: "bar" });
   bar.style.width = `${Math.min(100, column.of ? (100 * Math.abs(cellValue(column, row))) / column.of : 0)}%`;
@@ -76,8 +95,9 @@ class Grid {
       column.title === "" ? h("td", { class: classOf(column) })
         : h("th", { class: classOf(column), scope: "col", title: column.about }, h("button", { type: "button", click: () => this.sort(column) }, column.title)));
     this.table = h("table", { role: options.onPick === undefined ? undefined : "grid", "aria-label": options.name },
-      this.tall && h("colgroup", {}, ...columns.map((column) => h("col", { class: classOf(column) }))),
+      this.tall && columnsOf(columns),
       h("thead", {}, h("tr", {}, ...this.heads)), this.body);
+    this.table.style.setProperty("--least", `${columns.reduce((sum, { kind }) => sum + (kWidths[kind] || kLeast), 0)}em`);
     this.box = h("div", { class: this.tall ? "grid tall" : "grid" }, this.table);
     this.element = h("div", { class: "rows" },
       (options.rows.length > kLooked || find !== undefined) && h("div", { class: "tools find" }, this.field(), this.found),
@@ -148,7 +168,7 @@ class Grid {
     }
     const kept = test === undefined ? rows : rows.filter((row) => test.test(this.texts!.get(row)!));
     this.rows = this.sorted === undefined ? kept : inOrder(kept, this.sorted.column, this.sorted.down);
-    clear(this.found, test === undefined ? "" : `${count(kept.length)} rows${this.options.find === undefined ? "" : `, ${this.options.find.sum(kept)}`}`);
+    clear(this.found, test === undefined ? "" : `${counted(kept.length, "row")}${this.options.find === undefined ? "" : `, ${this.options.find.sum(kept)}`}`);
     this.wanted = wanted;
   }
   private wanted = "";

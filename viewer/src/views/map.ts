@@ -8,7 +8,7 @@ import { byteAt, clamped, heightOf, moved, Pieces, viewOf, wholeView, withInSigh
 import { addressAt, addressOf, blockAt, blockBefore, blockOf, byteOf, kGaps, kPending, largestGap, marksOf, readAddress, type Gap, type Space } from "../charts/space";
 import { asText } from "../core/answers";
 import { clear, h } from "../core/dom";
-import { count, size, visible } from "../core/format";
+import { count, counted, size, visible } from "../core/format";
 import { readZoom, writeZoom } from "../core/state";
 import type { Context, Session } from "../ui/context";
 import { Rest } from "../ui/rest";
@@ -278,7 +278,7 @@ export class MemoryMap {
     const { space } = this;
     const block = this.hovered >= 0 ? this.hovered : this.at >= 0 ? this.at : this.chosen;
     const text = space === undefined ? "" : block >= 0 ? blockText(space, this.key, block)
-      : `${count(space.begin.length)} blocks in ${count(space.segments.length)} segments · wheel with Ctrl zooms, a drag moves`;
+      : `${counted(space.begin.length, "block")} in ${counted(space.segments.length, "segment")} · wheel with Ctrl zooms, a drag moves`;
     clear(this.says, text);
     this.says.title = visible(text.slice(0, 2000));
   }

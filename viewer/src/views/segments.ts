@@ -2,7 +2,7 @@
 import { isPrivate, marksOf, slices, type Segment, type Slice, type Space } from "../charts/space";
 import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { h } from "../core/dom";
-import { count, percent, size } from "../core/format";
+import { count, counted, percent, size } from "../core/format";
 
 const kFirstShown = 40;
 
@@ -92,9 +92,9 @@ export function account(answer: Answer): HTMLElement {
     key.append(h("span", {}, h("i", { class: name }), `${title} ${size(bytes)} (${percent(bytes, reserved)})`));
   }
   const fragmented = answer["fragmented_bytes"];
-  return h("div", {}, h("p", { class: "lead" }, h("b", {}, `${size(reserved)} reserved`), ` in ${count(answer.rows.length)} segments`,
+  return h("div", {}, h("p", { class: "lead" }, h("b", {}, `${size(reserved)} reserved`), ` in ${counted(answer.rows.length, "segment")}`,
     fragmented === null || fragmented === undefined ? "" : ` · fragmentation ${size(asNumber(fragmented))} (${percent(asNumber(fragmented), reserved)}), for requests up to ${size(of("fragmented_for"))}`,
     ` · largest free block ${size(of("largest_free"))}`,
-    of("pinned_segments") > 0 ? ` · ${count(of("pinned_segments"))} segments pinned: ${size(of("pinned_live_bytes"))} live keep ${size(of("pinned_free_bytes"))}` : ""),
+    of("pinned_segments") > 0 ? ` · ${counted(of("pinned_segments"), "segment")} pinned: ${size(of("pinned_live_bytes"))} live keep ${size(of("pinned_free_bytes"))}` : ""),
   whole, key);
 }

@@ -1,7 +1,7 @@
 // Table: rows of top or, with a base, of diff; the callers and callees of the one that is picked.
 import { asNumber, asText, type Row } from "../core/answers";
 import { clear, h } from "../core/dom";
-import { count, size } from "../core/format";
+import { counted, size } from "../core/format";
 import { sentence, shortName } from "../core/words";
 import { byChoice, byWords, chosenBy } from "../ui/by";
 import type { Context, View } from "../ui/context";
@@ -104,7 +104,7 @@ export const table: View = {
     clear(into,
       h("div", { class: "tools" }, byChoice(context, "rows are", kBy, context.first.defaultBy),
         h("span", { class: "total", "data-total": asText(answer.total) },
-          `${size(answer.total ?? 0)} in ${count(answer.rows.length)} rows`)),
+          `${size(answer.total ?? 0)} in ${counted(answer.rows.length, "row")}`)),
       h("div", { class: "beside" }, h("div", { class: "slot" }, grid({
         columns: tableColumns(context, answer, compared, chosenBy(context, kBy, context.first.defaultBy)),
         rows: answer.rows,

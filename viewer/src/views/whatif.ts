@@ -2,6 +2,7 @@
 // timeline beside the recorded one.
 import { asNumber, asText, type Answer, type Row } from "../core/answers";
 import { clear, field, h } from "../core/dom";
+import { count } from "../core/format";
 import { filterWords } from "../core/state";
 import { sentence } from "../core/words";
 import type { Context, View } from "../ui/context";
@@ -32,7 +33,8 @@ function columns(answer: Answer, limited: boolean): Column[] {
     { key: "reserved_peak", title: "", kind: "bar", of: most },
     { key: "saves", title: "Saves", kind: "size", about: "reserved with today's settings, minus reserved with these" },
     { key: "reserved_low", title: "Low", kind: "size" },
-    { key: "reserved_peak_event", title: "At event", kind: "count" },
+    { key: "reserved_peak_event", title: "At event", kind: "count",
+      text: (row) => (asNumber(row["reserved_peak_event"]) < 0 ? "start" : count(asNumber(row["reserved_peak_event"]))) },
     { key: "live_at_peak", title: "Live then", kind: "size" },
     { key: "waste_peak", title: "Most waste", kind: "size" },
     ...(limited ? [{ key: "retries", title: "Retries", kind: "count" } as Column, { key: "oom", title: "Fits on the card", kind: "text", text: fits } as Column] : []),

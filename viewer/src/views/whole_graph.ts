@@ -5,7 +5,7 @@ import { isDark } from "../charts/palette";
 import { paint, type Pen, type Picture } from "../charts/pen";
 import { asNumber, asText } from "../core/answers";
 import { clear, h } from "../core/dom";
-import { count, percent, size, visible } from "../core/format";
+import { count, counted, percent, size, visible } from "../core/format";
 import { readZoom, writeZoom } from "../core/state";
 import { place, shortName } from "../core/words";
 import type { Context } from "../ui/context";
@@ -134,7 +134,7 @@ class Graph {
       this.reveal(hits[0]!);
     }
     this.draw();
-    return this.found === undefined ? "" : `${count(hits.length)} functions match`;
+    return this.found === undefined ? "" : `${counted(hits.length, "function")} found`;
   }
   private matches(i: number): boolean {
     const { row } = this.calls.nodes[i]!;
@@ -337,7 +337,7 @@ export async function wholeGraph(context: Context, into: HTMLElement): Promise<v
       h("button", { type: "button", click: () => graph.all() }, "fit")),
     search, found,
     h("span", { class: "note" }, calls.nodes.length < all
-      ? `${count(calls.nodes.length)} of ${count(all)} functions: those with most` : `${count(all)} functions`)),
+      ? `${count(calls.nodes.length)} of ${count(all)} functions: those with most` : counted(all, "function"))),
   graph.element);
   if (context.state.search !== "") {
     seek();
