@@ -70,6 +70,33 @@ export default async function tables(it, { given, testdata, scratch }) {
     await page.close();
   }
 
+  // --- long names ---
+  {
+    const made = join(scratch, "long.log");
+    const name = (i) => `replica_4/bert_span_labeler/bert_encoder_1/transformer/layer_${i}/self_attention/dropout_3/Cast:weight`;
+    writeFileSync(made, `[2018-06-04 10:00:01] Sockeye version 1.12.2 started\n${Array.from({ length: 400 },
+      (_one, i) => `[mem] Allocate ${4096 * (i + 1)} bytes GPU memory (${name(i)}).`).join("\n")}\n`);
+    const page = await start("#view=table");
+    await open(page, made);
+    check("a name is there as a whole", (await page.locator(".view.table tbody td.of-name").first().textContent()).includes(name(399)));
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      const seen = await page.evaluate(() => {
+        const cells = [...document.querySelectorAll(".view.table tbody td.of-name")];
+        return { heights: new Set(cells.map((cell) => cell.offsetHeight)).size, least: Math.min(...cells.map((cell) => cell.offsetWidth)),
+          ends: cells.every((cell) => (cell.querySelector(".ends > :last-child") ?? cell).getBoundingClientRect().right <= cell.getBoundingClientRect().right + 1),
+          over: document.documentElement.scrollWidth - document.documentElement.clientWidth };
+      });
+      check(`at ${width}: rows are of one height, names have room and keep their ends`, seen.heights === 1 && seen.least >= 180 && seen.ends && seen.over <= 0, JSON.stringify(seen));
+    }
+    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+    await page.emulateMedia({ media: "print" });
+    const under = await page.evaluate(() => document.querySelector(".view.table .cut").getBoundingClientRect().top -
+      document.querySelector(".view.table table").getBoundingClientRect().bottom);
+    check("printed: what follows a long table lies below it", under >= -1, under);
+    await page.close();
+  }
+
   // --- what the peak would be without a row ---
   for (const path of ["fit/train_512.json.gz", "log/megatron.log"]) {
     const file = join(testdata, path);

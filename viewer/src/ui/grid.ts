@@ -35,19 +35,23 @@ function cuttable(text: string): (string | HTMLElement)[] {
   return at < kEnd ? [text] : [h("span", { class: "ends" }, h("span", {}, text.slice(0, from)), h("span", {}, text.slice(from)))];
 }
 
-// Where rows are scrolled in a box, columns keep their width, in em; those of text share what is left.
-const kWidths: Record<Column["kind"], number> = { size: 7.4, change: 7.4, count: 5.6, percent: 5.6, bar: 8.5, shape: 9, text: 0 };
-const kLeast = 14; // of text
-function columnsOf(columns: Column[]): HTMLElement {
-  return h("colgroup", {}, ...columns.map((column) => {
-    const one = h("col", { class: classOf(column) });
-    one.style.width = kWidths[column.kind] === 0 ? "" : `${kWidths[column.kind]}em`;
-    return one;
-  }));
+// Where rows are scrolled in a box, columns keep their width (in em). The one with the longest texts has what is left.
+const kWidths: Record<Exclude<Column["kind"], "text">, number> = { size: 7.4, change: 7.4, count: 5.6, percent: 5.6, bar: 8.5, shape: 9 };
+const kLeast = 17; // of the longest
+const isSpare = ({ kind, key }: Column): boolean => kind === "percent" || kind === "bar" || key === "cum" || key === "via";
+function setWidths(table: HTMLElement, columns: Column[], rows: Row[]): void {
+  const letters = columns.map((column) => column.kind !== "text" ? 0
+    : rows.slice(0, kPlain).reduce((most, row) => Math.max(most, cellText(column, row).length), column.title.length));
+  const longest = letters.indexOf(Math.max(...letters));
+  const widths = columns.map(({ kind }, i) => kind !== "text" ? kWidths[kind] : i === longest ? kLeast : Math.min(20, 3 + letters[i]! / 2));
+  const least = (wanted: (column: Column) => boolean): string => `${columns.reduce((sum, column, i) => sum + (wanted(column) ? widths[i]! : 0), 0)}em`;
+  table.style.setProperty("--least", least(() => true));
+  table.style.setProperty("--narrow", least((column) => !isSpare(column)));
+  table.querySelectorAll("col").forEach((one, i) => one.style.setProperty("width", i === longest ? "" : `${widths[i]}em`));
 }
 
-// Columns that a narrow screen leaves out have a name there.
-const classOf = (column: Column): string => `${column.kind} of-${column.key.replace(/\W/g, "")}`;
+// A narrow screen leaves out those that can be spared.
+const classOf = (column: Column): string => `${column.kind} of-${column.key.replace(/\W/g, "")}${isSpare(column) ? " spare" : ""}`;
 
 function cell(column: Column, row: Row, narrow: boolean): HTMLElement {
   if (column.kind !== "bar") {
@@ -95,14 +99,14 @@ class Grid {
       column.title === "" ? h("td", { class: classOf(column) })
         : h("th", { class: classOf(column), scope: "col", title: column.about }, h("button", { type: "button", click: () => this.sort(column) }, column.title)));
     this.table = h("table", { role: options.onPick === undefined ? undefined : "grid", "aria-label": options.name },
-      this.tall && columnsOf(columns),
+      this.tall && h("colgroup", {}, ...columns.map((column) => h("col", { class: classOf(column) }))),
       h("thead", {}, h("tr", {}, ...this.heads)), this.body);
-    this.table.style.setProperty("--least", `${columns.reduce((sum, { kind }) => sum + (kWidths[kind] || kLeast), 0)}em`);
     this.box = h("div", { class: this.tall ? "grid tall" : "grid" }, this.table);
     this.element = h("div", { class: "rows" },
       (options.rows.length > kLooked || find !== undefined) && h("div", { class: "tools find" }, this.field(), this.found),
       this.box, this.note);
     if (this.tall) {
+      setWidths(this.table, columns, options.rows);
       this.scrolls(most);
     }
     if (options.onPick !== undefined || this.tall) {
@@ -286,7 +290,7 @@ class Grid {
       return;
     }
     if (element.firstChild === null) {
-      append(element, [h("td", { colspan: this.options.columns.length })]);
+      append(element, [h("td")]); // of one column: there may be fewer than were given
     }
     (element.firstChild as HTMLElement).style.height = `${rows * (rowHeight || 22)}px`;
     if (element === this.above) {
