@@ -240,7 +240,7 @@ Result<void> ForEachDigest(const FileTree& tree, const InputOptions& input, cons
         return ReadOne(path, path == "-" ? stdin_name : path, options);
       }));
     }
-    ReadFile read = ahead.front().get();
+    ReadFile read = pool.Await(std::move(ahead.front()));
     ahead.pop_front();
     if (read.unknown && !file.named && !NamesRank(file.path)) {
       ++others[GetEnd(file.path)];

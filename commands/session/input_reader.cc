@@ -42,11 +42,11 @@ std::uint64_t SizeOf(const std::vector<std::string>& names) {
 }
 
 // As it is in the file; kept for later command lines, where there may be any.
-Result<Shared> ReadFrom(PendingInput& reading, RecordingCache* cache) {
+Result<Shared> ReadFrom(Prefetcher& prefetcher, PendingInput& reading, RecordingCache* cache) {
   if (reading.cache != nullptr) {
     return reading.cache;
   }
-  Result<Recording> recording = reading.result.get();
+  Result<Recording> recording = prefetcher.Await(reading);
   MEMTOOL_TRY(recording);
   auto shared = std::make_shared<const Recording>(*std::move(recording));
   if (reading.key) {
@@ -56,12 +56,12 @@ Result<Shared> ReadFrom(PendingInput& reading, RecordingCache* cache) {
 }
 
 // What was read; null when it was named before and could not be read then.
-Result<Shared> Finished(PendingInput& reading, ReadBefore& before, RecordingCache* cache,
-                        const InputOptions& inputs) {
+Result<Shared> Finished(Prefetcher& prefetcher, PendingInput& reading, ReadBefore& before,
+                        RecordingCache* cache, const InputOptions& inputs) {
   if (reading.cache == nullptr && !reading.result.valid()) {
     return before.Take(reading.name);
   }
-  Result<Shared> shared = ReadFrom(reading, cache);
+  Result<Shared> shared = ReadFrom(prefetcher, reading, cache);
   if (shared) {
     shared = Modelled(inputs, *std::move(shared));
   }
@@ -110,7 +110,7 @@ Result<void> InputReader::ForEachRecording(const std::vector<std::string>& names
   Error last;
   while (std::optional<PendingInput> next = prefetcher.Next()) {
     PendingInput& reading = *next;
-    auto shared = Finished(reading, before, streams_.cache, inputs_);
+    auto shared = Finished(prefetcher, reading, before, streams_.cache, inputs_);
     if (!shared) {
       last = std::move(shared.error());
       if (!LeavesOut(last)) {

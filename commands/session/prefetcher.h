@@ -81,6 +81,8 @@ class Prefetcher {
 
   // None at the end.
   std::optional<PendingInput> Next();
+  // What was read; once for an input whose `result` is valid.
+  Result<Recording> Await(PendingInput& input) { return pool_.Await(std::move(input.result)); }
 
  private:
   void BeginMore();

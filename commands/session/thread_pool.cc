@@ -36,6 +36,18 @@ void ThreadPool::Put(std::function<void()> task) {
   wakes_.notify_one();
 }
 
+bool ThreadPool::WorkOne() {
+  std::unique_lock lock(guard_);
+  if (waiting_.empty()) {
+    return false;
+  }
+  const std::function<void()> task = std::move(waiting_.front());
+  waiting_.pop_front();
+  lock.unlock();
+  task();
+  return true;
+}
+
 void ThreadPool::Run() {
   std::unique_lock lock(guard_);
   while (true) {

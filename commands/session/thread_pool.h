@@ -1,6 +1,7 @@
 // Work whose result is waited for later.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -23,19 +24,20 @@ inline constexpr bool kHasThreads = true;
 #endif
 
 // Threads that stay for as long as there may be work: with one for each of ten thousand small
-// files, two cores were no faster than one.
+// files, two cores were no faster than one. The caller's is one of them: while it waits for a
+// result it does what nobody has begun (Await), so that none waits while there is work.
 class ThreadPool {
  public:
-  // At most so many threads, made as work comes. Fewer than two, and where none can be had: work
-  // is done when its result is asked for.
-  explicit ThreadPool(std::size_t most) : most_(kHasThreads && most > 1 ? most : 0) {}
+  // At most so many at a time, the caller included; threads are made as work comes. Fewer than two,
+  // and where none can be had: work is done when its result is asked for.
+  explicit ThreadPool(std::size_t most) : most_(kHasThreads && most > 1 ? most - 1 : 0) {}
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   // Waits for what was begun; the rest is not done. Results that nobody has taken by then should be
   // gone: to tell one that it is dropped takes memory, which may be why all of this ends.
   ~ThreadPool();
 
-  // What `work` throws is thrown by get().
+  // What `work` throws is thrown by Await() or get().
   template <class Work>
   std::future<std::invoke_result_t<Work>> Submit(Work work) {
     if (!HasThread()) {
@@ -46,8 +48,17 @@ class ThreadPool {
     return task->get_future();  // last: where there was no memory for the task, none waits for it
   }
 
+  // The result of what was submitted here.
+  template <class Result>
+  Result Await(std::future<Result> result) {
+    while (result.wait_for(std::chrono::seconds(0)) == std::future_status::timeout && WorkOne()) {
+    }
+    return result.get();
+  }
+
  private:
   bool HasThread();
+  bool WorkOne();  // false: all was begun
   void Put(std::function<void()> task);
   void Run();
 
