@@ -8,7 +8,7 @@ export default async function moments(it, { testdata }) {
   // --- one moment, everywhere, exactly ---
   {
     const file = join(testdata, "fit/train_512.json.gz");
-    for (const event of [0, 7, 31, 58, 60, 99, 120, 121, 160, 174]) {
+    for (const event of [0, 60, 174]) {
       const page = await start(`#view=timeline&at=event%3A${event}`);
       await open(page, file);
       check(`event ${event} is event ${event}`, (await text(page, ".chart .says b")) === `event ${event}`, await text(page, ".chart .says"));
@@ -19,6 +19,38 @@ export default async function moments(it, { testdata }) {
     await open(page, file);
     check("the account is of the moment", (await line(page, "account")).includes("--at event:60"), await line(page, "account"));
     check("nothing is said of another moment", await page.locator(".card h2:has-text('At a glance')").count() === 0);
+    await page.close();
+  }
+
+  // --- thirty moments: in every view the figures are the program's, whatever is chosen beside ---
+  for (const { files, link, events } of [
+    { files: ["fit/train_512.json.gz"], link: "", events: [7, 31, 58, 59, 60, 61, 99, 120, 121, 144, 160, 173] },
+    { files: ["fit/train_512.json.gz"], link: "&focus=optimizer", events: [3, 60, 90, 121, 150, 174] },
+    { files: ["fit/train_512.json.gz", "advise/base.json.gz"], link: "&input=base.json.gz", events: [1, 300, 700, 1043, 1300, 1621] },
+    { files: ["torch/small/three_devices.pickle"], link: "&device=1", events: [0, 2, 4, 5, 7, 9] }]) {
+    const page = await start(`#view=table${link}`);
+    const paths = files.map((file) => join(testdata, file));
+    await open(page, paths);
+    for (const view of ["table", "flame", "timeline", "overview"]) {
+      await show(page, view);
+      for (const event of events) {
+        await page.evaluate((at) => new Promise((done) => {
+          new MutationObserver((_all, observer) => {
+            if (document.body.dataset["state"] === "ready") {
+              observer.disconnect();
+              done();
+            }
+          }).observe(document.body, { attributes: true, attributeFilter: ["data-state"] });
+          const link = new URLSearchParams(location.hash.slice(1));
+          link.set("at", at);
+          location.hash = `#${link}`;
+        }), `event:${event}`);
+        const command = { table: "top", overview: "account" }[view] ?? view;
+        const shown = view === "timeline" ? await text(page, ".chart .says") : await line(page, command);
+        check(`${view}${link}: the moment is event ${event}`, new RegExp(`event[ :]${event}(?!\\d)`).test(shown.replaceAll(",", "")), shown);
+        await figures[view](it, page, dirname(paths.at(-1)), `${view}${link} at event ${event}`);
+      }
+    }
     await page.close();
   }
 
