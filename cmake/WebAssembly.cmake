@@ -21,8 +21,9 @@ third_party(PkgConfig::zstd INCLUDES zstd/lib SOURCES zstd/lib/common/*.c zstd/l
 third_party(PkgConfig::xxhash INCLUDES xxhash SOURCES xxhash/xxhash.c DEFINES XXH_NO_INLINE_HINTS=1)
 third_party(PkgConfig::re2 UNITY INCLUDES re2 SOURCES re2/re2/[b-dm-z]*.cc re2/re2/filtered_re2.cc re2/re2/perl_groups.cc
   re2/util/rune.cc re2/util/strutil.cc)
-foreach(own_names IN ITEMS dfa onepass prefilter prefilter_tree)
-  set_source_files_properties(${MEMTOOL_THIRD_PARTY}/re2/re2/${own_names}.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# These define the same names.
+foreach(source IN ITEMS dfa onepass prefilter prefilter_tree)
+  set_source_files_properties(${MEMTOOL_THIRD_PARTY}/re2/re2/${source}.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endforeach()
 # What expat's own configuration would find out. Hash tables need no secret: a page reads for one user.
 file(WRITE ${MEMTOOL_HEADERS}/expat_config.h "#define BYTEORDER 1234

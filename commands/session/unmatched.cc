@@ -83,17 +83,6 @@ bool MatchesLabel(const Recording& recording, const std::string& pattern) {
   return filter && View(recording, *filter).Unmatched().empty();
 }
 
-}  // namespace
-
-std::string NoFunctionHelp(const Recording& recording, const std::string& pattern,
-                           std::string_view label_option) {
-  return !label_option.empty() && MatchesLabel(recording, pattern)
-             ? fmt::format("; labels match: use {}", label_option)
-             : NamesText(recording, pattern);
-}
-
-namespace {
-
 std::string HelpFor(std::string_view option, const View& view) {
   const auto* of_names =
       std::find_if(kOfNames.begin(), kOfNames.end(),
@@ -108,6 +97,13 @@ std::string HelpFor(std::string_view option, const View& view) {
 }
 
 }  // namespace
+
+std::string NoFunctionHelp(const Recording& recording, const std::string& pattern,
+                           std::string_view label_option) {
+  return !label_option.empty() && MatchesLabel(recording, pattern)
+             ? fmt::format("; labels match: use {}", label_option)
+             : NamesText(recording, pattern);
+}
 
 void Unmatched::Note(const View& view, std::string_view except) {
   std::vector<std::string_view> unmatched = view.Unmatched();

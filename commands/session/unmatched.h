@@ -10,10 +10,10 @@
 namespace memtool::commands {
 
 // What a regular expression could have meant that no function of the recording matches: "; did you
-// mean forward?", "; labels match: use top --tagfocus", or empty. `label_option`: what is of labels
-// instead; empty: nothing is.
+// mean forward?", "; labels match: use --tagfocus", or empty. `label_option` selects by labels
+// instead; empty where no option does.
 std::string NoFunctionHelp(const Recording& recording, const std::string& pattern,
-                           std::string_view label_option = "top --tagfocus");
+                           std::string_view label_option);
 
 class Unmatched {
  public:

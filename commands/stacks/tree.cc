@@ -59,7 +59,7 @@ class TreeCommand : public RowsCommand {
                                       .names = names_});
     answer_.head = input_reader.Head(peek_ ? "peek" : "tree");
     if (peek_ && answer_.blocks.empty() && !inputs->empty()) {
-      help_ = NoFunctionHelp(inputs->front().recording(), pattern_);
+      help_ = NoFunctionHelp(inputs->front().recording(), pattern_, "top --tagfocus");
     }
     return {};
   }

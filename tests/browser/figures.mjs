@@ -103,7 +103,7 @@ export const figures = {
     if (await count(page, ".calls") === 0) { // the whole graph
       const drawn = answer.rows.filter((row) => row.relation === "self" && Math.abs(row.cum) >= 0.005 * answer.total).length;
       const said = drawn === 0 ? "" : await text(page, ".view.graph .tools");
-      check(`${label}: functions of the call graph`, drawn === 0 || new RegExp(`(?<!\\d)${Math.min(80, drawn)} (of|functions?)`).test(said), said);
+      check(`${label}: functions of the call graph`, drawn === 0 || new RegExp(`(?<!\\d)${Math.min(80, drawn)} (of|function${drawn === 1 ? "(?!s)" : "s"})`).test(said), said);
       return;
     }
     check(`${label}: call graph`, await count(page, ".calls .node") === of("self") + Math.min(12, of("caller")) + Math.min(12, of("callee")));

@@ -51,7 +51,7 @@ export default async function tables(it, { given, testdata, scratch }) {
       (await cells(rows(page).first())).includes(size(Math.min(...answer.rows.map((row) => row.cum)))), (await cells(rows(page).first())).join());
     const wanted = answer.rows[77].name;
     await page.fill("#search", `${wanted}( |$)`);
-    await page.waitForSelector(".find .note:has-text('1 row')");
+    await page.waitForSelector(".find .note:text-matches('^1 row, ')");
     check("one is found", await rows(page).count() === 1 && (await text(page, ".find .note")).includes(size(answer.rows[77].flat)));
     await page.fill("#search", "[");
     check("what is no expression says so", (await text(page, ".find .note")) === "not a regular expression");
@@ -89,12 +89,13 @@ export default async function tables(it, { given, testdata, scratch }) {
       });
       check(`at ${width}: rows are of one height, names have room and keep their ends`, seen.heights === 1 && seen.least >= 180 && seen.ends && seen.over <= 0, JSON.stringify(seen));
     }
-    await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
-    await page.emulateMedia({ media: "print" });
-    const under = await page.evaluate(() => document.querySelector(".view.table .cut").getBoundingClientRect().top -
-      document.querySelector(".view.table table").getBoundingClientRect().bottom);
-    // Firefox emulates no paper here.
-    check("printed: what follows a long table lies below it", given.firefox === true || under >= -1, under);
+    if (given.firefox !== true) { // it emulates no paper
+      await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+      await page.emulateMedia({ media: "print" });
+      const under = await page.evaluate(() => document.querySelector(".view.table .cut").getBoundingClientRect().top -
+        document.querySelector(".view.table table").getBoundingClientRect().bottom);
+      check("printed: what follows a long table lies below it", under >= -1, under);
+    }
     await page.close();
   }
 

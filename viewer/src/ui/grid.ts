@@ -28,25 +28,25 @@ function breakable(text: string): (string | HTMLElement)[] {
     : text.split(/(?<=::|\/)/).flatMap((part, i) => (i === 0 ? [part] : [h("wbr"), part]));
 }
 // On one line: what does not fit is left out before the end, by which names of operations differ.
-const kEnd = 24; // letters
-function cuttable(text: string): (string | HTMLElement)[] {
-  const at = text.length - kEnd;
+const kEndLength = 24;
+function keepingEnd(text: string): (string | HTMLElement)[] {
+  const at = text.length - kEndLength;
   const from = /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
-  return at < kEnd ? [text] : [h("span", { class: "ends" }, h("span", {}, text.slice(0, from)), h("span", {}, text.slice(from)))];
+  return at < kEndLength ? [text] : [h("span", { class: "ends" }, h("span", {}, text.slice(0, from)), h("span", {}, text.slice(from)))];
 }
 
 // Where rows are scrolled in a box, columns keep their width (in em). The one with the longest texts has what is left.
-const kWidths: Record<Exclude<Column["kind"], "text">, number> = { size: 7.4, change: 7.4, count: 5.6, percent: 5.6, bar: 8.5, shape: 9 };
-const kLeast = 17; // of the longest
+const kColumnWidths: Record<Exclude<Column["kind"], "text">, number> = { size: 7.4, change: 7.4, count: 5.6, percent: 5.6, bar: 8.5, shape: 9 };
+const kMinTextWidth = 17; // of that column
 const isSpare = ({ kind, key }: Column): boolean => kind === "percent" || kind === "bar" || key === "cum" || key === "via";
 function setWidths(table: HTMLElement, columns: Column[], rows: Row[]): void {
   const letters = columns.map((column) => column.kind !== "text" ? 0
     : rows.slice(0, kPlain).reduce((most, row) => Math.max(most, cellText(column, row).length), column.title.length));
   const longest = letters.indexOf(Math.max(...letters));
-  const widths = columns.map(({ kind }, i) => kind !== "text" ? kWidths[kind] : i === longest ? kLeast : Math.min(20, 3 + letters[i]! / 2));
-  const least = (wanted: (column: Column) => boolean): string => `${columns.reduce((sum, column, i) => sum + (wanted(column) ? widths[i]! : 0), 0)}em`;
-  table.style.setProperty("--least", least(() => true));
-  table.style.setProperty("--narrow", least((column) => !isSpare(column)));
+  const widths = columns.map(({ kind }, i) => kind !== "text" ? kColumnWidths[kind] : i === longest ? kMinTextWidth : Math.min(20, 3 + letters[i]! / 2));
+  const sumOf = (wanted: (column: Column) => boolean): string => `${columns.reduce((sum, column, i) => sum + (wanted(column) ? widths[i]! : 0), 0)}em`;
+  table.style.setProperty("--min-width", sumOf(() => true));
+  table.style.setProperty("--narrow-min-width", sumOf((column) => !isSpare(column)));
   table.querySelectorAll("col").forEach((one, i) => one.style.setProperty("width", i === longest ? "" : `${widths[i]}em`));
 }
 
@@ -59,7 +59,7 @@ function cell(column: Column, row: Row, narrow: boolean): HTMLElement {
     const whole = column.whole?.(row) ?? text;
     const titled = whole !== text || text.length > (narrow ? 12 : 40);
     return h("td", { class: classOf(column), title: titled ? visible(whole.slice(0, 2000)) : undefined },
-      ...(column.kind !== "text" ? [text] : narrow ? cuttable(text) : breakable(text)));
+      ...(column.kind !== "text" ? [text] : narrow ? keepingEnd(text) : breakable(text)));
   }
   const bar = h("span", { class: "bar" });
   bar.style.width = `${Math.min(100, column.of ? (100 * Math.abs(cellValue(column, row))) / column.of : 0)}%`;
@@ -290,7 +290,7 @@ class Grid {
       return;
     }
     if (element.firstChild === null) {
-      append(element, [h("td")]); // of one column: there may be fewer than were given
+      append(element, [h("td")]); // of one column: a narrow screen shows fewer than were given, and more would be empty ones
     }
     (element.firstChild as HTMLElement).style.height = `${rows * (rowHeight || 22)}px`;
     if (element === this.above) {
