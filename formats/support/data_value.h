@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -36,6 +37,7 @@ struct Value {
   ValueKind kind = ValueKind::kNone;
   bool shared = false;  // a memo entry's copy: the container itself is elsewhere
   bool row = false;     // payload is a RowRun; neighbours in a list are joined
+  bool unused = false;  // no padding: a copy is one store, which what reads a part of it can wait on
 
   [[nodiscard]] std::int64_t Int() const { return static_cast<std::int64_t>(payload); }
   [[nodiscard]] double Float() const { return std::bit_cast<double>(payload); }
@@ -71,6 +73,12 @@ inline bool JoinRows(Value& last, const Value& next) {
   return joins;
 }
 
+// What a builder knows of dicts with the same keys in the same order.
+class DictPlan {
+ public:
+  virtual ~DictPlan() = default;
+};
+
 class DataBuilder {
  public:
   virtual ~DataBuilder() = default;
@@ -78,6 +86,16 @@ class DataBuilder {
   virtual Value String(std::string_view text, std::uint64_t offset) = 0;
   // Adds key, value, key, value, ... to a dict that was empty or made by this function.
   virtual Value Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) = 0;
+  // A plan for dicts that were empty and get the keys of these pairs; null: they go to Dict().
+  [[nodiscard]] virtual std::unique_ptr<const DictPlan> Plan(
+      std::span<const Value> /*pairs*/) const {
+    return nullptr;
+  }
+  // Such a dict. Of `pairs`, only the values are set: its keys are those of the plan.
+  virtual Value PlannedDict(const DictPlan& /*plan*/, std::span<const Value> /*pairs*/,
+                            std::uint64_t /*offset*/) {
+    return {};
+  }
   // Adds items to a list that was empty or made by this function.
   virtual Value List(const Value& list, std::span<const Value> items, std::uint64_t offset) = 0;
   virtual Value Tuple(std::span<const Value> items, std::uint64_t offset) = 0;

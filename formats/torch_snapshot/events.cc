@@ -82,9 +82,8 @@ std::uint32_t EventTable::OtherText(const Value& value) {
 }
 
 // Inline: this runs for every field of every event.
-[[gnu::always_inline]] inline void EventTable::Set(Draft& draft, const Value& key,
+[[gnu::always_inline]] inline void EventTable::Set(Draft& draft, Word word, const Value& key,
                                                    const Value& value, std::uint64_t offset) {
-  const Word word = GetWord(key);
   const Field field(value, word, offset);
   switch (word) {
     case Word::kAction:
@@ -143,20 +142,35 @@ void EventTable::Check(const Draft& draft, KeySet keys, std::uint64_t offset) co
 }
 
 Value EventTable::Add(std::span<const Value> pairs, KeySet keys, std::uint64_t offset) {
+  Draft draft;
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    Set(draft, GetWord(pairs[i]), pairs[i], pairs[i + 1], offset);
+  }
+  return AddDraft(draft, keys, offset);
+}
+
+Value EventTable::Add(std::span<const Value> pairs, const Keys& keys, std::uint64_t offset) {
+  Draft draft;
+  const Value* value = pairs.data() + 1;
+  for (const Keys::Key& key : keys.list) {
+    Set(draft, key.word, key.value, *value, offset);
+    value += 2;
+  }
+  return AddDraft(draft, keys.set, offset);
+}
+
+[[gnu::always_inline]] inline Value EventTable::AddDraft(Draft& draft, KeySet keys,
+                                                         std::uint64_t offset) {
   if (events_.size() >= std::numeric_limits<std::uint32_t>::max()) {
     ThrowRead(ErrorCode::kLimit, offset, {}, "more than 4,294,967,295 events");
   }
-  Draft draft;
-  for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    Set(draft, pairs[i], pairs[i + 1], offset);
-  }
   Check(draft, keys, offset);
   context_.seen.bits |= keys.bits;
-  draft.event.domain = OfSegments(draft.event.action) ? kSegmentsDomain : kBlocksDomain;
   const auto row = static_cast<std::uint32_t>(events_.size());
   if (draft.event.action == Action::kMark) {
     moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
   }
+  draft.event.domain = OfSegments(draft.event.action) ? kSegmentsDomain : kBlocksDomain;
   events_.push_back(draft.event);
   const LabelSetId set = Labels(draft.labels);
   if (set.value() != 0 || !labels_.empty()) {

@@ -27,8 +27,20 @@ class EventTable {
   EventTable(Context& context, OpaqueStore& opaque_values)
       : context_(context), opaque_values_(opaque_values) {}
 
+  // Keys of events, in the order in which they are written.
+  struct Keys final : DictPlan {
+    struct Key {
+      Word word;
+      Value value;
+    };
+    std::vector<Key> list;
+    KeySet set;
+  };
+
   // `keys`: those of the pairs.
   Value Add(std::span<const Value> pairs, KeySet keys, std::uint64_t offset);
+  // Of `pairs`, only the values are set.
+  Value Add(std::span<const Value> pairs, const Keys& keys, std::uint64_t offset);
   // Removes an event that is inside something without meaning here, if it is the newest.
   void Forget(const Value& value);
 
@@ -53,7 +65,8 @@ class EventTable {
     Word action = Word::kNoWord;
   };
 
-  void Set(Draft& draft, const Value& key, const Value& value, std::uint64_t offset);
+  void Set(Draft& draft, Word word, const Value& key, const Value& value, std::uint64_t offset);
+  Value AddDraft(Draft& draft, KeySet keys, std::uint64_t offset);
   void SetAction(Draft& draft, const Value& value, std::uint64_t offset);
   void Check(const Draft& draft, KeySet keys, std::uint64_t offset) const;
   std::uint32_t Text(const Value& value);

@@ -101,6 +101,25 @@ Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs, std
   return Generic(dict, pairs, offset, true);
 }
 
+// Of events, which are millions.
+std::unique_ptr<const DictPlan> SnapshotBuilder::Plan(std::span<const Value> pairs) const {
+  const KeySet set{GetKeys(pairs)};
+  if (!set.Has(Word::kAction)) {
+    return nullptr;
+  }
+  auto keys = std::make_unique<EventTable::Keys>();
+  keys->set = set;
+  for (std::size_t i = 0; i < pairs.size(); i += 2) {
+    keys->list.push_back({GetWord(pairs[i]), pairs[i]});
+  }
+  return keys;
+}
+
+Value SnapshotBuilder::PlannedDict(const DictPlan& plan, std::span<const Value> pairs,
+                                   std::uint64_t offset) {
+  return events_.Add(pairs, static_cast<const EventTable::Keys&>(plan), offset);
+}
+
 Value SnapshotBuilder::List(const Value& list, std::span<const Value> items, std::uint64_t offset) {
   const Value& first = items.front();
   const auto same = [&first](const Value& item) { return item.kind == first.kind; };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ class SnapshotBuilder final : public DataBuilder {
 
   Value String(std::string_view text, std::uint64_t offset) override;
   Value Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) override;
+  [[nodiscard]] std::unique_ptr<const DictPlan> Plan(std::span<const Value> pairs) const override;
+  Value PlannedDict(const DictPlan& plan, std::span<const Value> pairs,
+                    std::uint64_t offset) override;
   Value List(const Value& list, std::span<const Value> items, std::uint64_t offset) override;
   Value Tuple(std::span<const Value> items, std::uint64_t offset) override;
   [[nodiscard]] std::string_view Text(const Value& value) const override;

@@ -141,10 +141,7 @@ inline void PickleMachine::Step(std::uint8_t opcode) {
     case pickle::kLongBinPut:
       return Put(cursor_.Fixed32());
     case pickle::kEmptyDict:
-      if (!ShapedDict()) {
-        stack_.Push(Value::Of(ValueKind::kEmptyDict, 0));
-      }
-      return;
+      return stack_.Push(Value::Of(ValueKind::kEmptyDict, 0));
     case pickle::kEmptyList:
       return stack_.Push(Value::Of(ValueKind::kEmptyList, 0));
     case pickle::kSetItems:
@@ -171,6 +168,9 @@ void PickleMachine::Loop() {
       continue;
     }
     op_ = cursor_.offset();
+    if (!cursor_.done() && cursor_.Peek() == pickle::kEmptyDict && ShapedDict()) {
+      continue;
+    }
     Step(cursor_.Byte());
   }
 }
@@ -429,7 +429,7 @@ void PickleMachine::Replace(std::size_t at, std::uint32_t memo, Value filled) {
 
 void PickleMachine::FillDict(std::size_t begin) {
   if (begin <= stack_.size()) {
-    shapes_.Learn(stack_.From(begin));
+    shapes_.Learn(stack_.From(begin), builder_);
   }
   Fill(begin, true);
 }

@@ -60,4 +60,22 @@ inline constexpr std::array<PushForm, 256> kPushForms = MakePushForms();
   return true;
 }
 
+// The same, for values of dicts of one shape. Which opcode it is can be foreseen there, as such dicts
+// mostly have the same ones: with branches on them, the next key is read before the length of the
+// value is known.
+[[gnu::always_inline]] inline bool PushForeseen(ByteCursor& cursor, PickleMemo& memo,
+                                                Value& value) {
+  const std::uint8_t opcode = cursor.Peek();
+  const std::uint64_t operand = cursor.WordAhead(1);
+  if (opcode == pickle::kLongBinGet && memo.Get(static_cast<std::uint32_t>(operand), value)) {
+    cursor.Pass(5);
+    return true;
+  }
+  if (opcode == pickle::kBinGet && memo.Get(static_cast<std::uint8_t>(operand), value)) {
+    cursor.Pass(2);
+    return true;
+  }
+  return PushNext(cursor, memo, value);
+}
+
 }  // namespace memtool::formats

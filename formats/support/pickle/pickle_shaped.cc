@@ -18,7 +18,7 @@ struct PickleMachine::MadeLists {
   std::size_t count = 0;
 };
 
-// A dict that begins here, after its EMPTY_DICT. False where it has no shape that is known.
+// A dict that begins here. False where it has no shape that is known.
 bool PickleMachine::ShapedDict() {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
     if (ReadShaped(shapes_[i])) {
@@ -30,29 +30,31 @@ bool PickleMachine::ShapedDict() {
 }
 
 bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
-  ByteCursor cursor = cursor_;
+  // Not copied whole: its position has just been written, and a wider read has to wait for that.
+  ByteCursor cursor(cursor_.rest(), cursor_.offset());
   if (cursor.left() < kMaxPairLength || marks_.size() >= limits_.depth) {
     return false;
   }
+  cursor.Pass(1);  // EMPTY_DICT
   const bool memoised = cursor.Peek() == pickle::kMemoize;
   cursor.Skip(memoised ? 1 : 0);
   if (cursor.Peek() != pickle::kMark) {
     return false;
   }
   cursor.Skip(1);
-  stack_.Reserve(1 + 2 * shape.size());
-  const std::span<Value> room = stack_.Room(1 + 2 * shape.size());
+  stack_.Reserve(1 + 2 * shape.keys.size());
+  const std::span<Value> room = stack_.Room(1 + 2 * shape.keys.size());
   const std::size_t first_entry = memo_.size() + (memoised ? 1 : 0);
   MadeLists lists;
   std::size_t at = 0;
-  for (const PickleShapes::Key& key : shape) {
+  for (const PickleShapes::Key& key : shape.keys) {
     if (cursor.left() < kMaxPairLength || (cursor.WordAhead(0) & key.mask) != key.word) {
       return false;
     }
     cursor.Pass(key.size);
-    room[++at] = key.value;
-    Value& value = room[++at];
-    if (PushNext(cursor, memo_, value)) {
+    at += 2;
+    Value& value = room[at];
+    if (PushForeseen(cursor, memo_, value)) {
       continue;
     }
     bool in_memo = false;
@@ -67,7 +69,7 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   }
   op_ = cursor.offset();
   cursor.Skip(1);
-  cursor_ = cursor;
+  cursor_.Pass(static_cast<std::size_t>(cursor.offset() - cursor_.offset()));
   room[0] = Value::Of(ValueKind::kEmptyDict, 0);
   if (memoised) {
     AddToMemo(room[0]);
@@ -77,8 +79,14 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   }
   stack_.Grow(1 + at);
   const std::size_t begin = stack_.size() - at;
-  const Value filled = builder_.Dict(room[0], stack_.From(begin), op_);
-  Replace(begin - 1, room[0].memo, filled);
+  if (shape.plan != nullptr) {
+    Replace(begin - 1, room[0].memo, builder_.PlannedDict(*shape.plan, stack_.From(begin), op_));
+    return true;
+  }
+  for (std::size_t i = 0; i < shape.keys.size(); ++i) {
+    room[1 + 2 * i] = shape.keys[i].value;
+  }
+  Replace(begin - 1, room[0].memo, builder_.Dict(room[0], stack_.From(begin), op_));
   return true;
 }
 

@@ -7,18 +7,18 @@
 namespace memtool::formats {
 
 bool PickleShapes::Same(const Shape& shape, std::span<const Value> pairs) {
-  if (shape.size() * 2 != pairs.size()) {
+  if (shape.keys.size() * 2 != pairs.size()) {
     return false;
   }
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].value.memo != pairs[2 * i].memo) {
+  for (std::size_t i = 0; i < shape.keys.size(); ++i) {
+    if (shape.keys[i].value.memo != pairs[2 * i].memo) {
       return false;
     }
   }
   return true;
 }
 
-void PickleShapes::Learn(std::span<const Value> pairs) {
+void PickleShapes::Learn(std::span<const Value> pairs, const DataBuilder& builder) {
   if (pairs.size() > 2 * kMaxKeys) {
     return;
   }
@@ -38,18 +38,19 @@ void PickleShapes::Learn(std::span<const Value> pairs) {
     ++used_;
   }
   Shape& shape = shapes_[order_[used_ - 1]];
-  shape.clear();
+  shape.keys.clear();
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
     Value key = pairs[i];
     key.shared = true;
     const std::uint64_t entry = key.memo - 1;
     const bool brief = entry < 256;
     const std::size_t size = brief ? 2 : 5;
-    shape.push_back({.value = key,
-                     .word = entry << 8U | (brief ? pickle::kBinGet : pickle::kLongBinGet),
-                     .mask = (std::uint64_t{1} << (8 * size)) - 1,
-                     .size = size});
+    shape.keys.push_back({.value = key,
+                          .word = entry << 8U | (brief ? pickle::kBinGet : pickle::kLongBinGet),
+                          .mask = (std::uint64_t{1} << (8 * size)) - 1,
+                          .size = size});
   }
+  shape.plan = builder.Plan(pairs);
   Used(used_ - 1);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,13 @@ class PickleShapes {
     std::uint64_t mask = 0;  // the bytes of a word that count
     std::size_t size = 0;    // how many
   };
-  using Shape = std::vector<Key>;
+  struct Shape {
+    std::vector<Key> keys;
+    std::unique_ptr<const DictPlan> plan;  // the builder's, if it has one
+  };
 
   // Remembers the keys of a dict's pairs, unless they are known or some are not in the memo.
-  void Learn(std::span<const Value> pairs);
+  void Learn(std::span<const Value> pairs, const DataBuilder& builder);
 
   [[nodiscard]] std::size_t size() const { return used_; }
   // The one that was used last has number 0.

@@ -55,7 +55,8 @@ class SuffixMaxima {
 // would be rows x events. But held_G is constant between two events of G, and there the maximum of
 // the difference is the maximum of the total, less a constant. So a group is looked at only when
 // its own bytes change (Settle), and the maximum of the total since its last change comes from
-// SuffixMaxima: the whole is events x (groups of an allocation) x log.
+// SuffixMaxima: the whole is events x (groups of an allocation) x log. Changes that are of no group
+// between two that are give one value, their maximum, as nothing is asked for in between.
 class PeaksWithout {
  public:
   explicit PeaksWithout(std::size_t count) : groups_(count) {}
@@ -69,20 +70,28 @@ class PeaksWithout {
       }
     }
   }
-  void Begin() { maxima_.Push(0, total_); }
+  void Begin() { Follow(0); }
   void Change(std::span<const std::uint32_t> members, std::int64_t change, std::uint32_t event) {
+    const std::int64_t total = RunningAdd(total_, change);
+    bool of_group = false;
     for (const std::uint32_t row : members) {
       if (row != Replay::kNoGroup) {
+        maxima_.Push(since_, highest_);
         Group& group = groups_[row];
         Settle(group);
         group.held = RunningAdd(group.held, change);
         group.since = event + 1;
+        of_group = true;
       }
     }
-    total_ = RunningAdd(total_, change);
-    maxima_.Push(event + 1, total_);
+    total_ = total;
+    highest_ = std::max(highest_, total);
+    if (of_group) {
+      Follow(event + 1);
+    }
   }
   [[nodiscard]] std::vector<std::int64_t> Take() && {
+    maxima_.Push(since_, highest_);
     std::vector<std::int64_t> peaks;
     peaks.reserve(groups_.size());
     for (Group& group : groups_) {
@@ -98,6 +107,12 @@ class PeaksWithout {
     std::uint64_t since = 0;  // the event after the last change
     std::int64_t peak = INT64_MIN;
   };
+
+  // The highest total from `since` on is that of now.
+  void Follow(std::uint64_t since) {
+    since_ = since;
+    highest_ = total_;
+  }
 
   // Closes the stretch in which the group's bytes stayed the same. The test before the search is
   // what makes it cheap: not even the highest total of the whole trace so far, with what the group
@@ -115,6 +130,8 @@ class PeaksWithout {
   std::vector<Group> groups_;
   SuffixMaxima maxima_;
   std::int64_t total_ = 0;
+  std::uint64_t since_ = 0;  // of what is not yet in maxima_
+  std::int64_t highest_ = 0;
 };
 
 }  // namespace
