@@ -18,30 +18,47 @@ constexpr std::size_t kLargeCapacity = std::size_t{16} << 20U;
 ByteWindow::ByteWindow(std::unique_ptr<Source> source)
     : source_(std::move(source)),
       buffer_(std::make_unique_for_overwrite<std::byte[]>(kFirstCapacity)),
-      capacity_(kFirstCapacity) {}
+      capacity_(kFirstCapacity),
+      bytes_(buffer_.get()) {}
+
+// Takes more bytes where they lie.
+bool ByteWindow::Borrow() {
+  const auto lent = source_->Lend(buffered());
+  if (lent.empty()) {
+    return false;
+  }
+  base_ += begin_;
+  bytes_ = lent.data();
+  begin_ = 0;
+  end_ = lent.size();
+  return true;
+}
 
 // Moves what is buffered to the front, into a larger buffer when it fills this one: memory grows
 // with the bytes that really arrive, never with a length that an input only claims.
 void ByteWindow::MakeRoom(std::size_t wanted) {
   const std::size_t kept = end_ - begin_;
-  const bool full = begin_ == 0 && end_ == capacity_;
+  const bool full = kept >= capacity_;
   const bool too_large =
       capacity_ >= kLargeCapacity && std::max(kept, wanted) <= kFirstCapacity / 2;
   if (full || too_large) {
-    const std::size_t capacity = full ? capacity_ * 2 : kFirstCapacity;
+    const std::size_t capacity = full ? kept * 2 : kFirstCapacity;
     auto other = std::make_unique_for_overwrite<std::byte[]>(capacity);
-    std::memcpy(other.get(), buffer_.get() + begin_, kept);
+    std::memcpy(other.get(), bytes_ + begin_, kept);
     buffer_ = std::move(other);
     capacity_ = capacity;
   } else {
-    std::memmove(buffer_.get(), buffer_.get() + begin_, kept);
+    std::memmove(buffer_.get(), bytes_ + begin_, kept);
   }
+  bytes_ = buffer_.get();
   base_ += begin_;
   begin_ = 0;
   end_ = kept;
 }
 
 std::span<const std::byte> ByteWindow::Fill(std::size_t size) {
+  while (end_ - begin_ < size && !ended_ && Borrow()) {
+  }
   if (end_ - begin_ < size && !ended_) {
     MakeRoom(size);
     while (end_ < size && !ended_) {

@@ -176,7 +176,7 @@ Result<std::unique_ptr<Source>> Unpack(std::unique_ptr<Source> source, const Lim
     const Packing kind = DetectPacking(*head);
     source = std::make_unique<PrefixedSource>(*std::move(head), std::move(source));
     if (kind == Packing::kNone) {
-      return layer == 0 || may_wait ? std::move(source) : MakeReadAhead(std::move(source));
+      return may_wait ? std::move(source) : MakeReadAhead(std::move(source), layer > 0);
     }
     if (layer == kMaxLayers) {
       break;

@@ -20,7 +20,7 @@ namespace memtool::formats {
 #ifdef __EMSCRIPTEN__
 
 // A page has no threads.
-std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source) {
+std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source, bool /*packed*/) {
   return source;
 }
 
@@ -28,11 +28,14 @@ std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source) {
 
 namespace {
 
-// Less is unpacked before a thread has begun to work.
-constexpr std::uint64_t kWorthAThread = std::uint64_t{2} << 20U;
+// Less is read before a thread has begun to work, or takes too little.
+constexpr std::uint64_t kPackedWorthAThread = std::uint64_t{2} << 20U;
+constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // Together no larger than what a core keeps close.
 constexpr std::size_t kPieces = 4;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
+// Before each piece, for what its reader has left of the one before.
+constexpr std::size_t kRoomBefore = std::size_t{64} << 10U;
 
 // How many threads work ahead, in all inputs that are being read.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): cores are the process's
@@ -72,7 +75,7 @@ class Ring {
  public:
   explicit Ring(Source& source) : source_(source) {
     for (Piece& piece : pieces_) {
-      piece.bytes = std::make_unique_for_overwrite<std::byte[]>(kPieceBytes);
+      piece.room = std::make_unique_for_overwrite<std::byte[]>(kRoomBefore + kPieceBytes);
     }
   }
 
@@ -81,7 +84,7 @@ class Ring {
     for (std::size_t turn = 0; WaitToFill(turn); ++turn) {
       Piece& piece = pieces_[turn % kPieces];
       try {
-        piece.got = source_.Read({piece.bytes.get(), kPieceBytes});
+        piece.got = source_.Read({piece.bytes(), kPieceBytes});
       } catch (...) {
         piece.thrown = std::current_exception();
       }
@@ -93,9 +96,10 @@ class Ring {
     }
   }
 
-  // The emptying thread: as Source::Read.
+  // The emptying thread: as Source::Read and Source::Lend.
   Result<std::size_t> Read(std::span<std::byte> buffer) {
-    Piece& piece = WaitForFilled();
+    TakeBack();
+    Piece& piece = WaitForFilled(emptied_);
     if (piece.thrown != nullptr) {
       std::rethrow_exception(piece.thrown);
     }
@@ -103,13 +107,27 @@ class Ring {
       return piece.got;  // stays the last: asked again, it says the same
     }
     const std::size_t size = std::min(buffer.size(), *piece.got - at_);
-    std::memcpy(buffer.data(), piece.bytes.get() + at_, size);
+    std::memcpy(buffer.data(), piece.bytes() + at_, size);
     at_ += size;
     if (at_ == *piece.got) {
       at_ = 0;
       Count(emptied_);
     }
     return size;
+  }
+
+  std::span<const std::byte> Lend(std::span<const std::byte> before) {
+    Piece& piece = WaitForFilled(emptied_ + (lent_ ? 1 : 0));
+    if (before.size() > kRoomBefore || piece.thrown != nullptr || piece.got.value_or(0) == 0) {
+      return {};
+    }
+    std::byte* const begin = piece.bytes() + (lent_ ? 0 : at_) - before.size();
+    const std::size_t size = *piece.got - (lent_ ? 0 : at_) + before.size();
+    std::memcpy(begin, before.data(), before.size());
+    TakeBack();
+    lent_ = true;
+    at_ = 0;
+    return {begin, size};
   }
 
   void Stop() {
@@ -120,10 +138,19 @@ class Ring {
 
  private:
   struct Piece {
-    std::unique_ptr<std::byte[]> bytes;
+    [[nodiscard]] std::byte* bytes() const { return room.get() + kRoomBefore; }
+
+    std::unique_ptr<std::byte[]> room;
     Result<std::size_t> got = 0;
     std::exception_ptr thrown;
   };
+
+  void TakeBack() {
+    if (lent_) {
+      lent_ = false;
+      Count(emptied_);
+    }
+  }
 
   // Whoever waits is woken when the lock is free again.
   void Count(std::size_t& turns) {
@@ -138,15 +165,16 @@ class Ring {
     changed_.wait(lock, [&] { return stopped_ || turn < emptied_ + kPieces; });
     return !stopped_;
   }
-  Piece& WaitForFilled() {
+  Piece& WaitForFilled(std::size_t turn) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return emptied_ < filled_; });
-    return pieces_[emptied_ % kPieces];
+    changed_.wait(lock, [this, turn] { return turn < filled_; });
+    return pieces_[turn % kPieces];
   }
 
   Source& source_;
   std::array<Piece, kPieces> pieces_;
   std::size_t at_ = 0;  // in the piece that is being emptied
+  bool lent_ = false;   // all that is left of that piece
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t filled_ = 0;
@@ -156,27 +184,48 @@ class Ring {
 
 class ReadAheadSource final : public Source {
  public:
-  explicit ReadAheadSource(std::unique_ptr<Source> source) : source_(std::move(source)) {}
-  ~ReadAheadSource() override {
-    if (thread_.joinable()) {
-      ring_->Stop();
-      thread_.join();
-    }
-  }
+  // `worth`: after so many bytes it is worth a thread.
+  ReadAheadSource(std::unique_ptr<Source> source, std::uint64_t worth)
+      : source_(std::move(source)), worth_(worth) {}
+  ~ReadAheadSource() override { Stop(); }
 
   Result<std::size_t> Read(std::span<std::byte> buffer) override {
-    if (!tried_ && direct_ >= kWorthAThread) {
-      Start();
-    }
-    if (ring_ != nullptr) {
-      return ring_->Read(buffer);
-    }
-    auto got = source_->Read(buffer);
-    direct_ += got.value_or(0);
+    auto got = MayUseThread() ? ring_->Read(buffer) : source_->Read(buffer);
+    at_ += got.value_or(0);
     return got;
+  }
+  std::span<const std::byte> Lend(std::span<const std::byte> before) override {
+    const auto lent = MayUseThread() ? ring_->Lend(before) : std::span<const std::byte>();
+    at_ += lent.empty() ? 0 : lent.size() - before.size();
+    return lent;
+  }
+  bool SeekTo(std::uint64_t offset) override {
+    if (!source_->AsPlainFile()) {
+      return false;
+    }
+    Stop();  // which has read beyond at_
+    const bool reached = source_->SeekTo(offset);
+    if (reached) {
+      at_ = offset;
+    } else {
+      source_->SeekTo(at_);
+    }
+    from_ = at_;
+    return reached;
+  }
+  [[nodiscard]] bool MayWait() const override { return source_->MayWait(); }
+  [[nodiscard]] std::optional<PlainFile> AsPlainFile() const override {
+    return source_->AsPlainFile();
   }
 
  private:
+  // Starts the thread once the input has proved to be large.
+  bool MayUseThread() {
+    if (!tried_ && at_ - from_ >= worth_) {
+      Start();
+    }
+    return ring_ != nullptr;
+  }
   void Start() {
     tried_ = true;
     place_ = Place::Take();
@@ -192,9 +241,20 @@ class ReadAheadSource final : public Source {
     }
     ring_ = std::move(ring);
   }
+  void Stop() {
+    if (thread_.joinable()) {
+      ring_->Stop();
+      thread_.join();
+      ring_.reset();
+      place_.reset();
+    }
+    tried_ = false;
+  }
 
   std::unique_ptr<Source> source_;
-  std::uint64_t direct_ = 0;  // bytes read without a thread
+  std::uint64_t worth_;
+  std::uint64_t from_ = 0;  // where it began, or went on from another place
+  std::uint64_t at_ = 0;
   bool tried_ = false;
   std::optional<Place> place_;
   std::unique_ptr<Ring> ring_;
@@ -203,8 +263,9 @@ class ReadAheadSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source) {
-  return std::make_unique<ReadAheadSource>(std::move(source));
+std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source, bool packed) {
+  return std::make_unique<ReadAheadSource>(std::move(source),
+                                           packed ? kPackedWorthAThread : kWorthAThread);
 }
 
 #endif

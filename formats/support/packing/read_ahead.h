@@ -12,6 +12,9 @@ namespace memtool::formats {
 // the Read() that is going on. The thread starts once the input has proved to be large, and only
 // where a core is free for it and a thread can be made; else the bytes are read when they are asked
 // for.
-std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source);
+//
+// `packed`: reading it is work. A file that is only read, which costs less, has to be larger; where
+// reading goes on from another place, the thread stops, and another starts as at first.
+std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source, bool packed);
 
 }  // namespace memtool::formats

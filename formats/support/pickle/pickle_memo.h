@@ -1,5 +1,5 @@
 // A pickle's memo: what was written once and is referred to later. A snapshot memoises every dict,
-// list and string, so an entry takes 8 bytes; the few values that need more lie in a side table.
+// list and string, so an entry takes 5 bytes; the few values that need more lie in a side table.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,11 @@ namespace memtool::formats {
 class PickleMemo {
  public:
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] bool Has(std::size_t at) const {
-    return at < entries_.size() && entries_[at] != kHole;
-  }
+  [[nodiscard]] bool Has(std::size_t at) const { return at < size() && entries_[at].tag != kHole; }
 
   void Set(std::size_t at, const Value& value) {
-    while (at >= entries_.size()) {
-      entries_.push_back(kHole);
+    while (at >= size()) {
+      entries_.push_back({0, kHole});
     }
     entries_[at] = Pack(value);
   }
@@ -29,55 +27,64 @@ class PickleMemo {
   // Writes a copy of entry `at`; false when there is none. A container is marked as used, so that
   // nothing can be added to it afterwards unnoticed.
   [[gnu::always_inline]] bool Get(std::size_t at, Value& value) {
-    if (at >= entries_.size()) {
+    if (at >= size()) {
       return false;
     }
-    std::uint64_t& entry = entries_[at];
-    value = {.payload = entry >> kPayloadShift,
+    const Entry entry = entries_[at];
+    value = {.payload = entry.payload,
              .memo = static_cast<std::uint32_t>(at + 1),
-             .kind = static_cast<ValueKind>(entry & kKindMask),
+             .kind = static_cast<ValueKind>(entry.tag & kKindMask),
              .shared = true};
-    return (entry & kRare) == 0 || GetRare(entry, value);
+    return (entry.tag & kRare) == 0 || GetRare(at, value);
   }
-  [[nodiscard]] bool Used(std::size_t at) const { return (entries_[at] & kUsed) != 0; }
+  [[nodiscard]] bool Used(std::size_t at) const { return (entries_[at].tag & kUsed) != 0; }
 
  private:
-  static constexpr unsigned kPayloadShift = 8;
-  static constexpr std::uint64_t kKindMask = 0x3f;
-  static constexpr std::uint64_t kBoxed = 0x40;
-  static constexpr std::uint64_t kUsed = 0x80;
-  static constexpr std::uint64_t kHole = ~std::uint64_t{0};
-  // Set in holes, boxes and containers; the most frequent entries, frames and text, have none of
-  // these bits.
-  static constexpr std::uint64_t kRare = 0xe0;
+  struct [[gnu::packed]] Entry {
+    std::uint32_t payload;
+    std::uint8_t tag;  // the kind, and what follows
+  };
+  static_assert(sizeof(Entry) == 5);
+  static constexpr std::uint8_t kKindMask = 0x3f;
+  static constexpr std::uint8_t kBoxed = 0x40;
+  static constexpr std::uint8_t kUsed = 0x80;  // of a container
+  static constexpr std::uint8_t kRow = 0x80;   // of anything else: one row, the payload's low half
+  static constexpr std::uint8_t kHole = 0xff;
+  // Set in holes, boxes, rows and containers; the most frequent entries, frames and text, have none
+  // of these bits.
+  static constexpr std::uint8_t kRare = 0xe0;
+  static constexpr std::uint64_t kOneRow = std::uint64_t{1} << 32U;
 
-  bool GetRare(std::uint64_t& entry, Value& value) const {
-    if (entry == kHole) {
+  bool GetRare(std::size_t at, Value& value) {
+    std::uint8_t& tag = entries_[at].tag;
+    if (tag == kHole) {
       return false;
     }
-    if ((entry & kBoxed) != 0) {
+    if ((tag & kBoxed) != 0) {
       value.payload = boxes_[static_cast<std::size_t>(value.payload)];
+    } else if (!IsContainer(value.kind) && (tag & kRow) != 0) {
+      value.payload |= kOneRow;
     }
     if (IsContainer(value.kind)) {
-      entry |= kUsed;
+      tag |= kUsed;
     }
     return true;
   }
-  std::uint64_t Pack(const Value& value) {
-    std::uint64_t payload = value.payload;
+  Entry Pack(const Value& value) {
+    const auto kind = static_cast<std::uint8_t>(value.kind);
     // Of a run of rows, the last one is what the memo means; it stands alone.
     if (value.row) {
-      payload = (value.Low() + value.High() - 1) | std::uint64_t{1} << 32U;
+      return {value.Low() + value.High() - 1, static_cast<std::uint8_t>(kind | kRow)};
     }
-    const auto kind = static_cast<std::uint64_t>(value.kind);
-    if (payload >> (64U - kPayloadShift) == 0) {
-      return payload << kPayloadShift | kind;
+    if (value.High() == 0) {
+      return {value.Low(), kind};
     }
-    boxes_.push_back(payload);
-    return (boxes_.size() - 1) << kPayloadShift | kBoxed | kind;
+    boxes_.push_back(value.payload);
+    return {static_cast<std::uint32_t>(boxes_.size() - 1),
+            static_cast<std::uint8_t>(kind | kBoxed)};
   }
 
-  RowVector<std::uint64_t> entries_;
+  RowVector<Entry> entries_;
   std::vector<std::uint64_t> boxes_;  // payloads that do not fit an entry
 };
 

@@ -60,9 +60,9 @@ inline constexpr std::array<PushForm, 256> kPushForms = MakePushForms();
   return true;
 }
 
-// The same, for values of dicts of one shape. Which opcode it is can be foreseen there, as such dicts
-// mostly have the same ones: with branches on them, the next key is read before the length of the
-// value is known.
+// The same, for values of dicts of one shape. Which opcode it is can be foreseen there, as such
+// dicts mostly have the same ones: with branches on them, the next key is read before the length of
+// the value is known.
 [[gnu::always_inline]] inline bool PushForeseen(ByteCursor& cursor, PickleMemo& memo,
                                                 Value& value) {
   const std::uint8_t opcode = cursor.Peek();

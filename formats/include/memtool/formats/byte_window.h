@@ -21,7 +21,7 @@ class ByteWindow {
   [[nodiscard]] std::uint64_t offset() const { return base_ + begin_; }
   // The buffered bytes, without reading more.
   [[nodiscard]] std::span<const std::byte> buffered() const {
-    return {buffer_.get() + begin_, end_ - begin_};
+    return {bytes_ + begin_, end_ - begin_};
   }
   // Reads until `size` bytes are buffered or the input ends; returns what is buffered. Spans
   // returned earlier are invalid afterwards. Throws ReadError on I/O or unpacking errors.
@@ -40,14 +40,16 @@ class ByteWindow {
   [[nodiscard]] bool AtEnd() { return begin_ == end_ && Fill(1).empty(); }
 
  private:
+  bool Borrow();
   void MakeRoom(std::size_t wanted);
 
   std::unique_ptr<Source> source_;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t capacity_;
+  const std::byte* bytes_;  // buffer_, or what the source lends
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t base_ = 0;  // offset of buffer_[0]
+  std::uint64_t base_ = 0;  // offset of bytes_[0]
   bool ended_ = false;
 };
 

@@ -25,6 +25,10 @@ class Source {
   virtual ~Source() = default;
   // Fills the front of `buffer`; returns how many bytes, 0 only at the end.
   virtual Result<std::size_t> Read(std::span<std::byte> buffer) = 0;
+  // Instead of Read(), from a source that holds bytes already: a copy of `before`, and the next
+  // bytes right behind it, until the next call of any kind. Empty where it has none to lend, and
+  // at the end: Read() says which it is.
+  virtual std::span<const std::byte> Lend(std::span<const std::byte> /*before*/) { return {}; }
   // Goes on reading at `offset`, counted from where it began. False, and nothing changes, where it
   // cannot or ends before.
   virtual bool SeekTo(std::uint64_t /*offset*/) { return false; }

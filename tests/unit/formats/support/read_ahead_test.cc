@@ -2,12 +2,17 @@
 #include "support/packing/read_ahead.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "memtool/formats/byte_window.h"
+#include "support/read_error.h"
 
 namespace memtool::formats {
 namespace {
@@ -69,7 +74,8 @@ bool AreCounted(const std::vector<std::byte>& bytes) {
 
 TEST(ReadAhead, YieldsTheSameBytes) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100'000}, kLarge}) {
-    const auto source = MakeReadAhead(std::make_unique<Counting>(size, Counting::End::kPlain));
+    const auto source =
+        MakeReadAhead(std::make_unique<Counting>(size, Counting::End::kPlain), true);
     std::vector<std::byte> bytes;
     ASSERT_TRUE(ReadAll(*source, bytes));
     EXPECT_EQ(bytes.size(), size);
@@ -79,7 +85,8 @@ TEST(ReadAhead, YieldsTheSameBytes) {
 }
 
 TEST(ReadAhead, AnErrorComesAfterTheBytesBeforeIt) {
-  const auto source = MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kError));
+  const auto source =
+      MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kError), true);
   std::vector<std::byte> bytes;
   const auto end = ReadAll(*source, bytes);
   ASSERT_FALSE(end);
@@ -89,7 +96,8 @@ TEST(ReadAhead, AnErrorComesAfterTheBytesBeforeIt) {
 }
 
 TEST(ReadAhead, WhatIsThrownArrivesWhereItIsRead) {
-  const auto source = MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kThrow));
+  const auto source =
+      MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kThrow), true);
   std::vector<std::byte> bytes;
   EXPECT_THROW(static_cast<void>(ReadAll(*source, bytes)), std::runtime_error);
   EXPECT_EQ(bytes.size(), kLarge);
@@ -97,12 +105,70 @@ TEST(ReadAhead, WhatIsThrownArrivesWhereItIsRead) {
 
 TEST(ReadAhead, EndsInTheMiddleOfTheInput) {
   for (const std::size_t read : {std::size_t{1}, std::size_t{40}, std::size_t{60}}) {
-    const auto source = MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kPlain));
+    const auto source =
+        MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kPlain), true);
     std::vector<std::byte> buffer(100'000);
     for (std::size_t i = 0; i < read; ++i) {
       ASSERT_TRUE(source->Read(buffer));
     }
   }
+}
+
+// Records of all sizes: shorter than what is lent at a time, longer than the room before it, longer
+// than all pieces together.
+TEST(ReadAhead, AWindowSeesTheSameBytesWhereTheyAreLent) {
+  ByteWindow window(MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kPlain), true));
+  std::size_t at = 0;
+  for (std::size_t record = 1; !window.AtEnd(); record = record * 5 % 3'000'017) {
+    ASSERT_EQ(window.offset(), at);
+    const auto bytes = window.Fill(record);
+    ASSERT_EQ(bytes.size() < record, kLarge - at < record);
+    const std::size_t size = std::min(bytes.size(), record);
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_EQ(bytes[i], ByteAt(at + i)) << at + i;
+    }
+    window.Advance(size);
+    at += size;
+  }
+  EXPECT_EQ(at, kLarge);
+}
+
+TEST(ReadAhead, AnErrorComesThroughAWindowAfterTheBytesBeforeIt) {
+  ByteWindow window(MakeReadAhead(std::make_unique<Counting>(kLarge, Counting::End::kError), true));
+  while (window.offset() + 1000 <= kLarge) {
+    ASSERT_GE(window.Fill(1000).size(), 1000U);
+    window.Advance(1000);
+  }
+  EXPECT_THROW(window.Fill(1000), ReadError);
+}
+
+// A plain file, of which a thread reads ahead when it goes on from another place.
+TEST(ReadAhead, AFileGoesOnFromAnotherPlace) {
+  constexpr std::size_t kFileBytes = std::size_t{24} << 20U;
+  std::vector<std::byte> bytes(kFileBytes);
+  for (std::size_t i = 0; i < kFileBytes; ++i) {
+    bytes[i] = ByteAt(i);
+  }
+  const int fd = ::memfd_create("read_ahead_test", 0);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(::write(fd, bytes.data(), kFileBytes), static_cast<ssize_t>(kFileBytes));
+  ASSERT_EQ(::lseek(fd, 0, SEEK_SET), 0);
+  ByteWindow window(MakeReadAhead(MakeFdSource(fd, true), false));
+  const auto expect_from = [&](std::size_t at, std::size_t end) {
+    for (; at < end; at += 50'000) {
+      ASSERT_EQ(window.offset(), at);
+      ASSERT_GE(window.Fill(50'000).size(), std::min<std::size_t>(50'000, kFileBytes - at));
+      ASSERT_EQ(window.buffered().front(), ByteAt(at)) << at;
+      window.Advance(std::min<std::size_t>(50'000, kFileBytes - at));
+    }
+  };
+  constexpr std::size_t kFar = 400 * std::size_t{50'000};
+  expect_from(0, kFar);
+  ASSERT_TRUE(window.Seek(1'000'001));
+  expect_from(1'000'001, 1'000'001 + kFar);
+  EXPECT_FALSE(window.Seek(kFileBytes + 1));
+  expect_from(1'000'001 + kFar, kFileBytes);
+  EXPECT_TRUE(window.AtEnd());
 }
 
 }  // namespace
