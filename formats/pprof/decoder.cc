@@ -37,12 +37,12 @@ Error Decoder::WithRecord(Error error) const {
   return error;
 }
 
-void Decoder::Sample(ByteCursor message) {
+void Decoder::Sample(std::span<const std::byte> message, std::uint64_t offset) {
   if (samples_.size() >= limits_.samples) {
-    ThrowRead(ErrorCode::kLimit, message.offset(), {},
+    ThrowRead(ErrorCode::kLimit, offset, {},
               fmt::format("more than {} samples", samples_.size()), "lift it with --max samples=N");
   }
-  samples_.Add(message);
+  samples_.Add(message, offset);
 }
 
 void Decoder::Field(const wire::Field& field) {
@@ -61,7 +61,7 @@ void Decoder::Field(const wire::Field& field) {
       types_.push_back(ValueType(message));
       break;
     case 2:
-      Sample(message);
+      Sample(field.bytes, field.offset);
       break;
     case 3:
       AddMapping(message);

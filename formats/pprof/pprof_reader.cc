@@ -49,7 +49,7 @@ void ReadTopLevel(ByteWindow& in, pprof::Decoder& decoder, const Limits& limits)
   const auto bytes = in.buffered().subspan(header_size, static_cast<std::size_t>(size));
   in.Advance(whole);
   if (tag == kSampleTag) {
-    decoder.Sample(ByteCursor(bytes, start + header_size));
+    decoder.Sample(bytes, start + header_size);
     return;
   }
   decoder.Field({.number = tag >> 3U,

@@ -156,7 +156,7 @@ void Decoder::ResolveStack(std::span<const std::byte> bytes) {
 
 void Decoder::ResolveStacks() {
   ByteInterner& interned = samples_.stack_bytes();
-  const std::uint64_t frames = samples_.CountFrames();
+  const std::uint64_t frames = samples_.frame_count();
   if (frames >= IdMap::kNone) {
     ThrowRead(ErrorCode::kLimit, 0, "sample.location_id",
               fmt::format("{} frames in distinct stacks, more than 32-bit rows can hold", frames));

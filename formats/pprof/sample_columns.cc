@@ -54,6 +54,20 @@ class Run {
   std::vector<std::byte> copy_;
 };
 
+// A varint ends at each byte without its high bit; eight bytes at a time.
+std::uint64_t CountVarints(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
+  std::uint64_t count = 0;
+  for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    // Σ of eight 0s and 1s: the top byte of their product with eight 1s.
+    count += ((~word & kHighBits) >> 7U) * 0x0101010101010101ULL >> 56U;
+  }
+  return count + static_cast<std::uint64_t>(std::count_if(
+                     bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
+}
+
 }  // namespace
 
 struct SampleColumns::Parts {
@@ -82,7 +96,8 @@ void SampleColumns::AddPackedValues(Parts& parts, ByteCursor cursor) {
 
 // A sample as writers lay it out: all locations, all values, then the labels. False, and nothing
 // has changed, for any other, which AddScattered() reads or refuses.
-bool SampleColumns::AddPlain(ByteCursor message) {
+bool SampleColumns::AddPlain(std::span<const std::byte> bytes, std::uint64_t offset) {
+  ByteCursor message(bytes, offset);
   constexpr std::size_t kMaxValues = 8;
   const std::size_t value_count = values_.size();
   if (!any_ || value_count > kMaxValues || message.done() || message.Byte() != kLocationPacked) {
@@ -93,8 +108,8 @@ bool SampleColumns::AddPlain(ByteCursor message) {
     return false;
   }
   const std::uint64_t size = message.Varint();
-  const std::uint64_t offset = message.offset();
-  ByteCursor packed(message.Take(size), offset);
+  const std::uint64_t values_offset = message.offset();
+  ByteCursor packed(message.Take(size), values_offset);
   std::array<std::int64_t, kMaxValues> values{};
   for (std::size_t i = 0; i < value_count; ++i) {
     if (packed.done()) {
@@ -165,9 +180,9 @@ void SampleColumns::AddScattered(ByteCursor message) {
   }
 }
 
-void SampleColumns::Add(ByteCursor message) {
-  if (!AddPlain(message)) {
-    AddScattered(message);
+void SampleColumns::Add(std::span<const std::byte> message, std::uint64_t offset) {
+  if (!AddPlain(message, offset)) {
+    AddScattered(ByteCursor(message, offset));
   }
 }
 
@@ -198,25 +213,10 @@ void SampleColumns::Flush() {
   for (const std::uint32_t id : std::span(ids).first(pending_)) {
     stacks_.emplace_back(id);
   }
-  pending_ = 0;
-}
-
-std::uint64_t SampleColumns::CountFrames() const {
-  // A varint ends at each byte without its high bit; eight bytes at a time.
-  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
-  std::uint64_t frames = 0;
-  for (std::uint32_t id = 0; id < stack_bytes_.size(); ++id) {
-    std::span<const std::byte> bytes = stack_bytes_[id];
-    for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data(), sizeof(word));
-      // Σ of eight 0s and 1s: the top byte of their product with eight 1s.
-      frames += ((~word & kHighBits) >> 7U) * 0x0101010101010101ULL >> 56U;
-    }
-    frames += static_cast<std::uint64_t>(
-        std::count_if(bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
+  for (; counted_ < stack_bytes_.size(); ++counted_) {
+    frame_count_ += CountVarints(stack_bytes_[counted_]);
   }
-  return frames;
+  pending_ = 0;
 }
 
 }  // namespace memtool::formats::pprof

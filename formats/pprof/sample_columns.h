@@ -16,8 +16,9 @@ namespace memtool::formats::pprof {
 
 class SampleColumns {
  public:
-  // Reads one Sample message. The bytes must stay in place until the next Flush().
-  void Add(ByteCursor message);
+  // Reads one Sample message, at `offset` of the input. The bytes must stay in place until the next
+  // Flush().
+  void Add(std::span<const std::byte> message, std::uint64_t offset);
   // Interns what is pending; before the bytes of added samples move.
   void Flush();
 
@@ -33,11 +34,11 @@ class SampleColumns {
   ByteInterner& stack_bytes() { return stack_bytes_; }  // packed varints of location ids
   ByteInterner& label_bytes() { return label_bytes_; }  // label fields with tag and length
   // Location ids over all distinct stacks.
-  [[nodiscard]] std::uint64_t CountFrames() const;
+  [[nodiscard]] std::uint64_t frame_count() const { return frame_count_; }
 
  private:
   struct Parts;
-  bool AddPlain(ByteCursor message);
+  bool AddPlain(std::span<const std::byte> bytes, std::uint64_t offset);
   void AddScattered(ByteCursor message);
   void Append(std::span<const std::byte> locations, std::uint32_t labels);
   std::uint32_t InternLabels(std::span<const std::byte> bytes);
@@ -51,6 +52,8 @@ class SampleColumns {
 
   ByteInterner stack_bytes_;
   ByteInterner label_bytes_;
+  std::uint64_t frame_count_ = 0;
+  std::uint32_t counted_ = 0;  // of the distinct stacks
   RowVector<StackId> stacks_;
   RowVector<LabelSetId> label_sets_;
   std::vector<RowVector<std::int64_t>> values_;

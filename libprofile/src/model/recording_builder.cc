@@ -35,11 +35,14 @@ Error Inconsistent(std::string message) {
 // it is nowhere, so all are looked at without a branch for each.
 template <class RowId>
 std::size_t FirstBeyond(std::span<const RowId> rows, std::size_t count) {
-  std::uint64_t any = 0;  // its highest bit: a difference was negative
+  // Its highest bit: a difference was negative, or a row above all that are looked at this way.
+  constexpr std::size_t kMostRows = std::size_t{1} << 31U;
+  const auto last = static_cast<std::uint32_t>(std::min(count, kMostRows)) - 1;
+  std::uint32_t any = 0;
   for (const RowId row : rows) {
-    any |= std::uint64_t{count} - 1 - row.value();
+    any |= (last - row.value()) | row.value();
   }
-  if (any >> 63U == 0) {
+  if (any >> 31U == 0 && count > 0) {
     return rows.size();
   }
   const auto beyond = [count](RowId row) { return row.value() >= count; };
