@@ -10,11 +10,10 @@
 
 namespace memtool {
 
-// Cuts the number off the front of `text`; none, and nothing is cut, where there is no number or
+// Cuts the number off the front of `text`; false, and nothing is cut, where there is no number or
 // one that the type does not hold.
 template <class Number>
-std::optional<Number> TakeNumber(std::string_view& text, [[maybe_unused]] int base = 10) {
-  Number number{};
+bool CutNumber(std::string_view& text, Number& number, [[maybe_unused]] int base = 10) {
   const char* const end = text.data() + text.size();
   std::from_chars_result read{};
   if constexpr (std::is_integral_v<Number>) {
@@ -23,17 +22,26 @@ std::optional<Number> TakeNumber(std::string_view& text, [[maybe_unused]] int ba
     read = std::from_chars(text.data(), end, number);
   }
   if (read.ec != std::errc{}) {
-    return std::nullopt;
+    return false;
   }
   text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-  return number;
+  return true;
 }
 
-// The number that the whole text is.
+// The same; none where it is false.
+template <class Number>
+std::optional<Number> TakeNumber(std::string_view& text, int base = 10) {
+  Number number{};
+  return CutNumber(text, number, base) ? std::optional<Number>(number) : std::nullopt;
+}
+
+// The number that the whole text is. (Made of its parts at the end: an optional that is copied is
+// written in two halves and read as one, which a processor waits for.)
 template <class Number>
 std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
-  const auto number = TakeNumber<Number>(text, base);
-  return text.empty() ? number : std::nullopt;
+  Number number{};
+  const bool whole = CutNumber(text, number, base) && text.empty();
+  return whole ? std::optional<Number>(number) : std::nullopt;
 }
 
 inline bool IsDigit(char c) {
