@@ -15,7 +15,10 @@ namespace memtool::commands {
 template <class Format, class... Numbers>
 void AppendNumbers(VisibleText& text, const Format& format, Numbers... numbers) {
   static_assert((std::is_arithmetic_v<Numbers> && ...));
-  fmt::format_to(std::back_inserter(text.text_), format, numbers...);
+  // Not into the text itself, whose new bytes would be zeroed before they are written.
+  fmt::memory_buffer digits;
+  fmt::format_to(std::back_inserter(digits), format, numbers...);
+  text.text_.append(digits.data(), digits.size());
 }
 
 }  // namespace memtool::commands
