@@ -176,9 +176,7 @@ InputFacts FactsOf(const Recording& recording) {
                    .one_stack = recording.stack_count() <= 1};
   facts.run = !facts.plan && CanAnswer(recording, "leaks") && ExtentOf(recording) == Extent::kWhole;
   facts.trains = facts.run && facts.framework == Framework::kPyTorch && HasBackward(recording);
-  facts.ran_out = CanAnswer(recording, "oom") &&
-                  std::any_of(recording.history->events.begin(), recording.history->events.end(),
-                              [](const Event& event) { return event.action == Action::kOom; });
+  facts.ran_out = CanAnswer(recording, "oom") && recording.history->Has(Action::kOom);
   return facts;
 }
 

@@ -33,7 +33,7 @@ constexpr std::uint64_t kPackedWorthAThread = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // Together no larger than what a core keeps close.
 constexpr std::size_t kPieces = 4;
-constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
 // Before each piece, for what its reader has left of the one before.
 constexpr std::size_t kRoomBefore = std::size_t{64} << 10U;
 

@@ -68,10 +68,9 @@ HistoryCard BuildHistory(const HistoryIndex& index) {
     of_trace.peak_known = whole && of_trace.summary.events > 0;
     of_trace.at_peak = Coverage(recording, index.replay(trace).LiveAt(of_trace.summary.peak_event));
   }
-  for (const Event& event : history.events) {
-    card.has_times = card.has_times || event.time != kNoTime;
-    card.has_ooms = card.has_ooms || event.action == Action::kOom;
-  }
+  card.has_times = std::any_of(history.events.begin(), history.events.end(),
+                               [](const Event& event) { return event.time != kNoTime; });
+  card.has_ooms = history.Has(Action::kOom);
   return card;
 }
 

@@ -30,14 +30,9 @@ bool HasAllocator(const Recording& recording) {
 // Without the allocator's state a failure still says what was asked for, and what was live. Of a
 // job's log its messages are read instead, which name devices in words of their own.
 bool CanRunOut(const Recording& recording) {
-  const auto failed = [&recording] {
-    const auto& events = recording.history->events;
-    return std::any_of(events.begin(), events.end(),
-                       [](const Event& event) { return event.action == Action::kOom; });
-  };
   const RecordingKind kind = recording.metadata.origin.kind;
   return recording.history && kind != RecordingKind::kProgram && kind != RecordingKind::kLog &&
-         (recording.state || failed());
+         (recording.state || recording.history->Has(Action::kOom));
 }
 
 // A log gives bytes per token, or nothing to scale by.

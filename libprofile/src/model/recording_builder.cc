@@ -152,14 +152,18 @@ std::optional<Error> CheckTraces(const History& history) {
   return std::nullopt;
 }
 
-std::optional<Error> CheckEvents(const Recording& recording, const History& history) {
+// Also notes which actions there are: all events are looked at once.
+std::optional<Error> CheckEvents(const Recording& recording, History& history) {
   const std::size_t domains = history.domains.size();
+  std::uint32_t actions = 0;
   for (const Event& event : history.events) {
+    actions |= std::uint32_t{1} << static_cast<unsigned>(event.action);
     if (event.domain >= domains || event.stream >= history.streams.size() ||
         (event.size < 0 && event.action != Action::kAdjust) || !GoodStack(recording, event.stack)) {
       return Inconsistent("an event refers to a ledger, stream or stack out of range");
     }
   }
+  history.actions = actions;
   if (!history.labels.empty() && history.labels.size() != history.events.size()) {
     return Inconsistent("event columns differ in length");
   }
@@ -171,7 +175,7 @@ std::optional<Error> CheckEvents(const Recording& recording, const History& hist
   return std::nullopt;
 }
 
-std::optional<Error> CheckHistory(const Recording& recording, const History& history) {
+std::optional<Error> CheckHistory(const Recording& recording, History& history) {
   const std::size_t domains = history.domains.size();
   for (const MemoryDomain& domain : history.domains) {
     if (domain.parent.valid() && domain.parent.value() >= domains) {

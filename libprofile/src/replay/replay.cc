@@ -178,26 +178,36 @@ Replay::Replay(const Recording& recording, const Trace& trace)
       unopened_.push_back(row);
     }
   });
-  // What such events free without having allocated it was there before the first event.
-  std::int64_t net = 0;
-  std::int64_t lowest = 0;
   for (std::uint32_t i = 0; i < events_.size(); ++i) {
-    const Event& event = events_[i];
-    if (event.action == Action::kAlloc && partner_[i] == kNoEvent) {
+    if (partner_[i] == kNoEvent && events_[i].action == Action::kAlloc) {
       unended_.push_back(i);
     }
-    has_adjustments_ = has_adjustments_ || event.action == Action::kAdjust;
+  }
+  has_adjustments_ = recording.history->Has(Action::kAdjust);
+  if (has_adjustments_) {
+    base_without_address_ = FreedWithoutAddress();
+  }
+  preexisting_ =
+      std::max<std::int64_t>(SaturatingSubtract(trace.preexisting_bytes, base_without_address_), 0);
+}
+
+// What events without an address free beyond what they took: it was there before the first event.
+std::int64_t Replay::FreedWithoutAddress() const {
+  std::int64_t net = 0;
+  std::int64_t lowest = 0;
+  for (const Event& event : events_) {
     net = RunningAdd(net, event.action == Action::kAdjust ? event.size : 0);
     lowest = std::min(lowest, net);
   }
-  base_without_address_ = SaturatingSubtract(0, lowest);
-  preexisting_ =
-      std::max<std::int64_t>(SaturatingSubtract(trace.preexisting_bytes, base_without_address_), 0);
+  return SaturatingSubtract(0, lowest);
 }
 
 // A free gives back the size of its allocation, not the size in its own event: where the two differ
 // (size_changes_), the running total would otherwise drift from what is live.
 std::int64_t Replay::ChangeAt(std::uint32_t event) const {
+  if (size_changes_ == 0) {
+    return LiveChange(events_[event]);
+  }
   const std::uint32_t other = partner_[event];
   const bool ends = events_[event].action == Action::kFreeCompleted && other != kNoEvent;
   return ends ? SaturatingSubtract(0, events_[other].size) : LiveChange(events_[event]);

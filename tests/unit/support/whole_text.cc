@@ -178,8 +178,8 @@ std::string Text(const Profile& row) {
   return Row(a, b, c, d, e, f);
 }
 std::string Text(const History& row) {
-  const auto& [a, b, c, d, e, f, g, h, i, j] = row;
-  return Row(a, b, c, d, e, f, g, h, i, j);
+  const auto& [a, b, c, d, e, f, g, h, i, j, k] = row;
+  return Row(a, b, c, d, e, f, g, h, i, j, k);
 }
 std::string Text(const AllocatorState& row) {
   const auto& [a, b] = row;

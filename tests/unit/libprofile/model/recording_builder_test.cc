@@ -146,6 +146,23 @@ TEST(RecordingBuilder, TakesAConsistentHistory) {
   EXPECT_TRUE(std::move(parts.builder).Finish().has_value());
 }
 
+TEST(RecordingBuilder, NotesWhichActionsEventsHave) {
+  Parts parts;
+  History history = GoodHistory();
+  history.events.push_back({.key = 1, .size = 8, .action = Action::kFreeCompleted});
+  history.traces[0].event_count = 2;
+  history.actions = ~0U;  // whatever a reader left there
+  parts.builder.SetHistory(std::move(history));
+  const auto recording = std::move(parts.builder).Finish();
+  ASSERT_TRUE(recording.has_value());
+  for (int i = 0; i <= static_cast<int>(Action::kOther); ++i) {
+    const auto action = static_cast<Action>(i);
+    EXPECT_EQ(recording->history->Has(action),
+              action == Action::kAlloc || action == Action::kFreeCompleted)
+        << i;
+  }
+}
+
 TEST(RecordingBuilder, RefusesAHistoryOutOfRange) {
   const auto refused = [](const std::function<void(History&)>& damage, const std::string& reason) {
     ExpectRefused(

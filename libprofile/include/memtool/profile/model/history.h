@@ -122,9 +122,15 @@ struct BreakdownPart {
 enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 
 struct History {
+  // Whether any event is of this kind.
+  [[nodiscard]] bool Has(Action action) const {
+    return (actions >> static_cast<unsigned>(action) & 1U) != 0;
+  }
+
   std::vector<MemoryDomain> domains;
   std::vector<Trace> traces;
   RowVector<Event> events;
+  std::uint32_t actions = 0;  // a bit for each that events have: RecordingBuilder::Finish sets it
   // Per event, when any event has labels (pool, compile context, user metadata); else empty.
   std::vector<LabelSetId> labels;
   std::vector<std::uint64_t> streams;  // raw stream handles; [0] is 0, the default stream

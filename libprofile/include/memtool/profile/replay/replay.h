@@ -154,6 +154,7 @@ class Replay {
       std::span<const std::uint32_t> without_frames) const;
   [[nodiscard]] std::span<const std::uint32_t> GroupsOfEvent(const SharedGroups& groups,
                                                              std::uint32_t event) const;
+  [[nodiscard]] std::int64_t FreedWithoutAddress() const;
   [[nodiscard]] std::int64_t WithoutAddressAt(std::uint32_t end) const;
   [[nodiscard]] std::vector<std::uint64_t> PendingAt(std::uint32_t end) const;
   // Peaks, ends and out-of-memory events, from the bases that `summary` has.
