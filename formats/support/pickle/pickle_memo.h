@@ -20,9 +20,13 @@ class PickleMemo {
     while (at >= size()) {
       entries_.push_back({0, kHole});
     }
-    entries_[at] = Pack(value);
+    Pack(value, entries_[at]);
   }
-  void Add(const Value& value) { entries_.push_back(Pack(value)); }
+  void Add(const Value& value) {
+    Entry entry;
+    Pack(value, entry);
+    entries_.push_back(entry);
+  }
 
   // Writes a copy of entry `at`; false when there is none. A container is marked as used, so that
   // nothing can be added to it afterwards unnoticed.
@@ -41,8 +45,8 @@ class PickleMemo {
 
  private:
   struct [[gnu::packed]] Entry {
-    std::uint32_t payload;
-    std::uint8_t tag;  // the kind, and what follows
+    std::uint32_t payload = 0;
+    std::uint8_t tag = 0;  // the kind, and what follows
   };
   static_assert(sizeof(Entry) == 5);
   static constexpr std::uint8_t kKindMask = 0x3f;
@@ -70,18 +74,21 @@ class PickleMemo {
     }
     return true;
   }
-  Entry Pack(const Value& value) {
-    const auto kind = static_cast<std::uint8_t>(value.kind);
-    // Of a run of rows, the last one is what the memo means; it stands alone.
+  // Not returned: an entry in a register is put together, and written, byte by byte.
+  void Pack(const Value& value, Entry& entry) {
+    std::uint32_t payload = value.Low();
+    auto tag = static_cast<std::uint8_t>(value.kind);
     if (value.row) {
-      return {value.Low() + value.High() - 1, static_cast<std::uint8_t>(kind | kRow)};
+      // Of a run of rows, the last one is what the memo means; it stands alone.
+      payload += value.High() - 1;
+      tag |= kRow;
+    } else if (value.High() != 0) {
+      payload = static_cast<std::uint32_t>(boxes_.size());
+      tag |= kBoxed;
+      boxes_.push_back(value.payload);
     }
-    if (value.High() == 0) {
-      return {value.Low(), kind};
-    }
-    boxes_.push_back(value.payload);
-    return {static_cast<std::uint32_t>(boxes_.size() - 1),
-            static_cast<std::uint8_t>(kind | kBoxed)};
+    entry.payload = payload;
+    entry.tag = tag;
   }
 
   RowVector<Entry> entries_;
