@@ -5,7 +5,7 @@
 
 #include <bit>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -74,12 +74,6 @@ inline bool JoinRows(Value& last, const Value& next) {
   return joins;
 }
 
-// What a builder knows of dicts with the same keys in the same order.
-class DictPlan {
- public:
-  virtual ~DictPlan() = default;
-};
-
 class DataBuilder {
  public:
   virtual ~DataBuilder() = default;
@@ -87,13 +81,13 @@ class DataBuilder {
   virtual Value String(std::string_view text, std::uint64_t offset) = 0;
   // Adds key, value, key, value, ... to a dict that was empty or made by this function.
   virtual Value Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) = 0;
-  // A plan for dicts that were empty and get the keys of these pairs; null: they go to Dict().
-  [[nodiscard]] virtual std::unique_ptr<const DictPlan> Plan(
-      std::span<const Value> /*pairs*/) const {
-    return nullptr;
+  // A number for dicts that were empty and get the keys of these pairs, in this order; none where
+  // they have to go to Dict().
+  virtual std::optional<std::uint32_t> Plan(std::span<const Value> /*pairs*/) {
+    return std::nullopt;
   }
   // Such a dict. Of `pairs`, only the values are set: its keys are those of the plan.
-  virtual Value PlannedDict(const DictPlan& /*plan*/, std::span<const Value> /*pairs*/,
+  virtual Value PlannedDict(std::uint32_t /*plan*/, std::span<const Value> /*pairs*/,
                             std::uint64_t /*offset*/) {
     return {};
   }

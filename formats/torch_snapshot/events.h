@@ -28,9 +28,9 @@ class EventTable {
       : context_(context), opaque_values_(opaque_values) {}
 
   // Keys of events, in the order in which they are written.
-  struct Keys final : DictPlan {
+  struct Keys {
     struct Key {
-      Word word;
+      Word word = Word::kNoWord;
       Value value;
     };
     std::vector<Key> list;

@@ -101,23 +101,36 @@ Value SnapshotBuilder::Dict(const Value& dict, std::span<const Value> pairs, std
   return Generic(dict, pairs, offset, true);
 }
 
-// Of events, which are millions.
-std::unique_ptr<const DictPlan> SnapshotBuilder::Plan(std::span<const Value> pairs) const {
-  const KeySet set{GetKeys(pairs)};
-  if (!set.Has(Word::kAction)) {
-    return nullptr;
+// Of events, which are millions, and have few orders of keys.
+std::optional<std::uint32_t> SnapshotBuilder::Plan(std::span<const Value> pairs) {
+  constexpr std::size_t kMostPlans = 64;
+  EventTable::Keys keys{.list = {}, .set = KeySet{GetKeys(pairs)}};
+  if (!keys.set.Has(Word::kAction)) {
+    return std::nullopt;
   }
-  auto keys = std::make_unique<EventTable::Keys>();
-  keys->set = set;
   for (std::size_t i = 0; i < pairs.size(); i += 2) {
-    keys->list.push_back({GetWord(pairs[i]), pairs[i]});
+    keys.list.push_back({GetWord(pairs[i]), pairs[i]});
   }
-  return keys;
+  const auto same = [&keys](const EventTable::Keys& known) {
+    return std::equal(known.list.begin(), known.list.end(), keys.list.begin(), keys.list.end(),
+                      [](const auto& a, const auto& b) {
+                        return a.value.kind == b.value.kind && a.value.payload == b.value.payload;
+                      });
+  };
+  const auto known = std::find_if(plans_.begin(), plans_.end(), same);
+  const auto number = static_cast<std::uint32_t>(known - plans_.begin());
+  if (known == plans_.end()) {
+    if (plans_.size() == kMostPlans) {
+      return std::nullopt;
+    }
+    plans_.push_back(std::move(keys));
+  }
+  return number;
 }
 
-Value SnapshotBuilder::PlannedDict(const DictPlan& plan, std::span<const Value> pairs,
+Value SnapshotBuilder::PlannedDict(std::uint32_t plan, std::span<const Value> pairs,
                                    std::uint64_t offset) {
-  return events_.Add(pairs, static_cast<const EventTable::Keys&>(plan), offset);
+  return events_.Add(pairs, plans_[plan], offset);
 }
 
 Value SnapshotBuilder::List(const Value& list, std::span<const Value> items, std::uint64_t offset) {

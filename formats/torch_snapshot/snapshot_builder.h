@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -24,8 +24,8 @@ class SnapshotBuilder final : public DataBuilder {
 
   Value String(std::string_view text, std::uint64_t offset) override;
   Value Dict(const Value& dict, std::span<const Value> pairs, std::uint64_t offset) override;
-  [[nodiscard]] std::unique_ptr<const DictPlan> Plan(std::span<const Value> pairs) const override;
-  Value PlannedDict(const DictPlan& plan, std::span<const Value> pairs,
+  std::optional<std::uint32_t> Plan(std::span<const Value> pairs) override;
+  Value PlannedDict(std::uint32_t plan, std::span<const Value> pairs,
                     std::uint64_t offset) override;
   Value List(const Value& list, std::span<const Value> items, std::uint64_t offset) override;
   Value Tuple(std::span<const Value> items, std::uint64_t offset) override;
@@ -72,6 +72,7 @@ class SnapshotBuilder final : public DataBuilder {
   OpaqueStore opaque_values_;
   FrameTable frames_;
   EventTable events_;
+  std::vector<EventTable::Keys> plans_;
   StateTable state_;
   std::vector<Annotation> annotations_;
   std::vector<TraceList> trace_lists_;

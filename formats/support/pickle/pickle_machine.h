@@ -44,6 +44,8 @@ class PickleMachine {
   void Get(std::size_t entry);
   bool ShapedDict();
   bool ReadShaped(const PickleShapes::Shape& shape);
+  bool ReadShapedValues(ByteCursor& cursor, const PickleShapes::Shape& shape,
+                        std::size_t first_entry, std::span<Value> pairs, MadeLists& lists);
   bool ReadShapedList(ByteCursor& cursor, std::size_t entry, Value& list, bool& in_memo) const;
   void AddToMemo(Value& value);
   void Put(std::size_t entry);

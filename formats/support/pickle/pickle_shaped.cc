@@ -12,7 +12,7 @@ constexpr std::size_t kMaxPairLength = 32;
 
 }  // namespace
 
-// The lists of a dict that are in the memo, by their place among its values.
+// The lists of a dict that are in the memo, by their places from the dict on.
 struct PickleMachine::MadeLists {
   std::array<std::uint8_t, PickleShapes::kMaxKeys> places{};
   std::size_t count = 0;
@@ -42,34 +42,15 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
     return false;
   }
   cursor.Skip(1);
-  stack_.Reserve(1 + 2 * shape.keys.size());
-  const std::span<Value> room = stack_.Room(1 + 2 * shape.keys.size());
-  const std::size_t first_entry = memo_.size() + (memoised ? 1 : 0);
+  const std::size_t count = 2 * shape.keys.size();
+  stack_.Reserve(1 + count);
+  const std::span<Value> room = stack_.Room(1 + count);
   MadeLists lists;
-  std::size_t at = 0;
-  for (const PickleShapes::Key& key : shape.keys) {
-    if (cursor.left() < kMaxPairLength || (cursor.WordAhead(0) & key.mask) != key.word) {
-      return false;
-    }
-    cursor.Pass(key.size);
-    at += 2;
-    Value& value = room[at];
-    if (PushForeseen(cursor, memo_, value)) {
-      continue;
-    }
-    bool in_memo = false;
-    if (!ReadShapedList(cursor, first_entry + lists.count, value, in_memo)) {
-      return false;
-    }
-    lists.places[lists.count] = static_cast<std::uint8_t>(at);
-    lists.count += in_memo ? 1 : 0;
-  }
-  if (cursor.done() || cursor.Peek() != pickle::kSetItems) {
+  if (!ReadShapedValues(cursor, shape, memo_.size() + (memoised ? 1 : 0), room.subspan(1), lists)) {
     return false;
   }
   op_ = cursor.offset();
-  cursor.Skip(1);
-  cursor_.Pass(static_cast<std::size_t>(cursor.offset() - cursor_.offset()));
+  cursor_.Pass(static_cast<std::size_t>(op_ - cursor_.offset()) + 1);
   room[0] = Value::Of(ValueKind::kEmptyDict, 0);
   if (memoised) {
     AddToMemo(room[0]);
@@ -77,9 +58,9 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   for (std::size_t i = 0; i < lists.count; ++i) {
     AddToMemo(room[lists.places[i]]);
   }
-  stack_.Grow(1 + at);
-  const std::size_t begin = stack_.size() - at;
-  if (shape.plan != nullptr) {
+  stack_.Grow(1 + count);
+  const std::size_t begin = stack_.size() - count;
+  if (shape.plan) {
     Replace(begin - 1, room[0].memo, builder_.PlannedDict(*shape.plan, stack_.From(begin), op_));
     return true;
   }
@@ -88,6 +69,34 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
   }
   Replace(begin - 1, room[0].memo, builder_.Dict(room[0], stack_.From(begin), op_));
   return true;
+}
+
+// The values of pairs, up to the SETITEMS that ends the dict; keys are compared, not set.
+// `first_entry`: of the memo, for the first list.
+[[gnu::always_inline]] inline bool PickleMachine::ReadShapedValues(ByteCursor& cursor,
+                                                                   const PickleShapes::Shape& shape,
+                                                                   std::size_t first_entry,
+                                                                   std::span<Value> pairs,
+                                                                   MadeLists& lists) {
+  std::size_t at = 1;
+  for (const PickleShapes::Key& key : shape.keys) {
+    if (cursor.left() < kMaxPairLength || (cursor.WordAhead(0) & key.mask) != key.word) {
+      return false;
+    }
+    cursor.Pass(key.size);
+    Value& value = pairs[at];
+    at += 2;
+    if (PushForeseen(cursor, memo_, value)) {
+      continue;
+    }
+    bool in_memo = false;
+    if (!ReadShapedList(cursor, first_entry + lists.count, value, in_memo)) {
+      return false;
+    }
+    lists.places[lists.count] = static_cast<std::uint8_t>(at - 1);
+    lists.count += in_memo ? 1 : 0;
+  }
+  return !cursor.done() && cursor.Peek() == pickle::kSetItems;
 }
 
 // A list without items, or one of references that is known by its bytes. `entry`: of the memo, the

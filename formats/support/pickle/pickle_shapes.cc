@@ -18,7 +18,7 @@ bool PickleShapes::Same(const Shape& shape, std::span<const Value> pairs) {
   return true;
 }
 
-void PickleShapes::Learn(std::span<const Value> pairs, const DataBuilder& builder) {
+void PickleShapes::Learn(std::span<const Value> pairs, DataBuilder& builder) {
   if (pairs.size() > 2 * kMaxKeys) {
     return;
   }

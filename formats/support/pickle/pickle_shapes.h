@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,11 +27,11 @@ class PickleShapes {
   };
   struct Shape {
     std::vector<Key> keys;
-    std::unique_ptr<const DictPlan> plan;  // the builder's, if it has one
+    std::optional<std::uint32_t> plan;  // the builder's, if it has one
   };
 
   // Remembers the keys of a dict's pairs, unless they are known or some are not in the memo.
-  void Learn(std::span<const Value> pairs, const DataBuilder& builder);
+  void Learn(std::span<const Value> pairs, DataBuilder& builder);
 
   [[nodiscard]] std::size_t size() const { return used_; }
   // The one that was used last has number 0.
