@@ -39,8 +39,8 @@ Error Decoder::WithRecord(Error error) const {
 
 void Decoder::Sample(std::span<const std::byte> message, std::uint64_t offset) {
   if (samples_.size() >= limits_.samples) {
-    ThrowRead(ErrorCode::kLimit, offset, {},
-              fmt::format("more than {} samples", samples_.size()), "lift it with --max samples=N");
+    ThrowRead(ErrorCode::kLimit, offset, {}, fmt::format("more than {} samples", samples_.size()),
+              "lift it with --max samples=N");
   }
   samples_.Add(message, offset);
 }
