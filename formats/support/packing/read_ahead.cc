@@ -245,7 +245,7 @@ class ReadAheadSource final : public Source {
     if (thread_.joinable()) {
       ring_->Stop();
       thread_.join();
-      ring_.reset();
+      ended_ = std::move(ring_);
       place_.reset();
     }
     tried_ = false;
@@ -258,6 +258,7 @@ class ReadAheadSource final : public Source {
   bool tried_ = false;
   std::optional<Place> place_;
   std::unique_ptr<Ring> ring_;
+  std::unique_ptr<Ring> ended_;  // of a thread that was stopped: what it lent may be in use
   std::thread thread_;
 };
 

@@ -53,7 +53,7 @@ class PickleMemo {
   static constexpr std::uint8_t kBoxed = 0x40;
   static constexpr std::uint8_t kUsed = 0x80;  // of a container
   static constexpr std::uint8_t kRow = 0x80;   // of anything else: one row, the payload's low half
-  static constexpr std::uint8_t kHole = 0xff;
+  static constexpr std::uint8_t kHole = 0xff;  // no builder has a kind 63
   // Set in holes, boxes, rows and containers; the most frequent entries, frames and text, have none
   // of these bits.
   static constexpr std::uint8_t kRare = 0xe0;

@@ -166,7 +166,10 @@ TEST(ReadAhead, AFileGoesOnFromAnotherPlace) {
   expect_from(0, kFar);
   ASSERT_TRUE(window.Seek(1'000'001));
   expect_from(1'000'001, 1'000'001 + kFar);
+  const std::size_t ahead = window.Fill(50'000).size();
   EXPECT_FALSE(window.Seek(kFileBytes + 1));
+  ASSERT_EQ(window.buffered().size(), ahead) << "nothing changes";
+  EXPECT_EQ(window.buffered().back(), ByteAt(window.offset() + ahead - 1));
   expect_from(1'000'001 + kFar, kFileBytes);
   EXPECT_TRUE(window.AtEnd());
 }
