@@ -122,14 +122,15 @@ class IsalEngine final : public Inflater {
     const std::size_t room = state_->avail_out;
     const int code = ::isal_inflate(state_.get());
     const std::size_t made = room - state_->avail_out;
+    // On damage ISA-L may return bytes of earlier calls, so more than it was given in this one.
+    const bool too_many = state_->avail_in > input->size();
+    *input = input->last(too_many ? input->size() : state_->avail_in);
     if (code == ISAL_INCORRECT_CHECKSUM) {
       return Damaged("the gzip checksum is wrong: the file is damaged");
     }
-    // On damage ISA-L may return bytes of earlier calls, so more than it was given in this one.
-    if (code < 0 || state_->avail_in > input->size()) {
+    if (code < 0 || too_many) {
       return Damaged("the gzip data is damaged");
     }
-    *input = input->last(state_->avail_in);
     finished_ = state_->block_state == ISAL_BLOCK_FINISH;
     if (made == 0 && !finished_ && last && input->empty()) {
       return Fail(ErrorCode::kTruncated, kCut);

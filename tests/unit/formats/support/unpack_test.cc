@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -202,8 +203,11 @@ TEST(Unpack, NeverLoopsOrCrashesOnDamage) {
 
 TEST(Unpack, SaysWhereThePackedInputIsDamaged) {
   Bytes bytes = Gzip(Text(3000));
-  bytes.back() ^= std::byte{1};
-  EXPECT_THAT(Unwrapped(bytes).error->message, HasSubstr("of the packed input"));
+  bytes[bytes.size() - 8] ^= std::byte{1};  // of the checksum
+  const std::string place = fmt::format("(at byte {} of the packed input)", bytes.size());
+  for (const std::size_t portion : {100, 65'536, 1'000'000}) {
+    EXPECT_THAT(Unwrapped(bytes, {}, 1 << 20, portion).error->message, HasSubstr(place)) << portion;
+  }
 }
 
 TEST(Unpack, StopsAtTheLimitOfUnpackedBytes) {
