@@ -1,6 +1,8 @@
 #include "memtool/profile/replay/replay.h"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/row_map.h"
@@ -46,29 +48,41 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
 
 }  // namespace
 
-std::int64_t ReservedChange(const Event& event) {
-  switch (event.action) {
-    case Action::kSegmentAlloc:
-    case Action::kSegmentMap:
-      return event.size;
-    case Action::kSegmentFree:
-    case Action::kSegmentUnmap:
-      return SaturatingSubtract(0, event.size);
-    default:
-      return 0;
+namespace {
+
+// By action: whether the size of an event is added, taken away, or neither. Allocations and frees
+// follow each other as no processor foresees, so there are no branches on them.
+using Signs = std::array<std::int8_t, static_cast<std::size_t>(Action::kOther) + 1>;
+constexpr Signs MakeSigns(std::initializer_list<Action> added,
+                          std::initializer_list<Action> taken) {
+  Signs signs{};
+  for (const Action action : added) {
+    signs[static_cast<std::size_t>(action)] = 1;
   }
+  for (const Action action : taken) {
+    signs[static_cast<std::size_t>(action)] = -1;
+  }
+  return signs;
+}
+constexpr Signs kReserved = MakeSigns({Action::kSegmentAlloc, Action::kSegmentMap},
+                                      {Action::kSegmentFree, Action::kSegmentUnmap});
+constexpr Signs kLive = MakeSigns({Action::kAlloc, Action::kAdjust}, {Action::kFreeCompleted});
+
+// Only what an adjustment adds is negative, so that nothing overflows.
+std::int64_t Change(const Event& event, const Signs& signs) {
+  const std::int64_t sign = signs[static_cast<std::size_t>(event.action)];
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(event.size) *
+                                   static_cast<std::uint64_t>(sign));
+}
+
+}  // namespace
+
+std::int64_t ReservedChange(const Event& event) {
+  return Change(event, kReserved);
 }
 
 std::int64_t LiveChange(const Event& event) {
-  switch (event.action) {
-    case Action::kAlloc:
-    case Action::kAdjust:
-      return event.size;
-    case Action::kFreeCompleted:
-      return SaturatingSubtract(0, event.size);
-    default:
-      return 0;
-  }
+  return Change(event, kLive);
 }
 
 std::span<const Event> GetEvents(const Recording& recording, const Trace& trace) {
