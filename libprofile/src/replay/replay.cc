@@ -46,13 +46,9 @@ std::int64_t ReservedEnd(const Recording& recording, const Trace& trace) {
   return bytes;
 }
 
-}  // namespace
-
-namespace {
-
 // By action: whether the size of an event is added, taken away, or neither. Allocations and frees
 // follow each other as no processor foresees, so there are no branches on them.
-using Signs = std::array<std::int8_t, static_cast<std::size_t>(Action::kOther) + 1>;
+using Signs = std::array<std::int32_t, static_cast<std::size_t>(Action::kOther) + 1>;
 constexpr Signs MakeSigns(std::initializer_list<Action> added,
                           std::initializer_list<Action> taken) {
   Signs signs{};

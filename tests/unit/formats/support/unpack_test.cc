@@ -205,7 +205,7 @@ TEST(Unpack, SaysWhereThePackedInputIsDamaged) {
   Bytes bytes = Gzip(Text(3000));
   bytes[bytes.size() - 8] ^= std::byte{1};  // of the checksum
   const std::string place = fmt::format("(at byte {} of the packed input)", bytes.size());
-  for (const std::size_t portion : {100, 65'536, 1'000'000}) {
+  for (const std::size_t portion : {100U, 65'536U, 1'000'000U}) {
     EXPECT_THAT(Unwrapped(bytes, {}, 1 << 20, portion).error->message, HasSubstr(place)) << portion;
   }
 }
