@@ -24,8 +24,8 @@ class Decoder {
   void Begin(std::uint64_t number) { number_ = number; }
   // Takes a top-level field, after Begin() with its number.
   void Field(const wire::Field& field);
-  // Likewise one of field `sample`: nearly all there are. Not as a ByteCursor, which would be
-  // copied in memory, and read again before it is written.
+  // Likewise one of field `sample`: nearly all there are. In registers: a ByteCursor is passed in
+  // memory, where loading it stalls on the stores just made.
   void Sample(std::span<const std::byte> message, std::uint64_t offset);
   // Samples keep spans into the window; call this before it moves.
   void BeforeBytesMove() { samples_.Flush(); }

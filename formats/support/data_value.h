@@ -37,7 +37,7 @@ struct Value {
   ValueKind kind = ValueKind::kNone;
   bool shared = false;  // a memo entry's copy: the container itself is elsewhere
   bool row = false;     // payload is a RowRun; neighbours in a list are joined
-  bool unused = false;  // in place of padding: all of a value is copied at once
+  bool unused = false;  // explicit padding, so that a copy is one move of 16 bytes
 
   [[nodiscard]] std::int64_t Int() const { return static_cast<std::int64_t>(payload); }
   [[nodiscard]] double Float() const { return std::bit_cast<double>(payload); }

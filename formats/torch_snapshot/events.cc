@@ -171,7 +171,6 @@ Value EventTable::Add(std::span<const Value> pairs, const Keys& keys, std::uint6
     moments_.push_back({row, StringId(static_cast<std::uint32_t>(draft.action))});
   }
   draft.event.domain = OfSegments(draft.event.action) ? kSegmentsDomain : kBlocksDomain;
-  actions_ |= std::uint32_t{1} << static_cast<unsigned>(draft.event.action);
   events_.push_back(draft.event);
   const LabelSetId set = Labels(draft.labels);
   if (set.value() != 0 || !labels_.empty()) {
@@ -278,7 +277,6 @@ void EventTable::MoveTo(History& history) {
   events_.resize(kept);
   labels_.resize(labels_.empty() ? 0 : kept);
   history.events = std::move(events_);
-  history.actions = actions_;
   history.labels = std::move(labels_);
 }
 

@@ -80,7 +80,6 @@ class EventTable {
   RowVector<Event> events_;
   std::vector<LabelSetId> labels_;  // empty until an event has labels
   std::vector<Moment> moments_;
-  std::uint32_t actions_ = 0;  // as History::actions
   bool timed_ = false;
   MetadataLabels metadata_;
   LabelFields last_fields_;

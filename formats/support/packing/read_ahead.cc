@@ -28,7 +28,7 @@ std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source, bool /*pac
 
 namespace {
 
-// Less is read before a thread has begun to work, or takes too little.
+// What is read without a thread: as much as is read until one has begun, or gains by none.
 constexpr std::uint64_t kPackedWorthAThread = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // Together no larger than what a core keeps close.

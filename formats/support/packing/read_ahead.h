@@ -13,8 +13,8 @@ namespace memtool::formats {
 // where a core is free for it and a thread can be made; else the bytes are read when they are asked
 // for.
 //
-// `packed`: reading it is work. A file that is only read, which costs less, has to be larger; where
-// reading goes on from another place, the thread stops, and another starts as at first.
+// `packed`: reading it takes work; a plain file, which costs less, has to be larger. SeekTo() of a
+// plain file stops the thread, and another starts as at first.
 std::unique_ptr<Source> MakeReadAhead(std::unique_ptr<Source> source, bool packed);
 
 }  // namespace memtool::formats

@@ -74,7 +74,7 @@ class PickleMemo {
     }
     return true;
   }
-  // Not returned: an entry in a register is put together, and written, byte by byte.
+  // Into place: a packed struct that is returned in a register is stored byte by byte.
   void Pack(const Value& value, Entry& entry) {
     std::uint32_t payload = value.Low();
     auto tag = static_cast<std::uint8_t>(value.kind);

@@ -60,11 +60,10 @@ inline constexpr std::array<PushForm, 256> kPushForms = MakePushForms();
   return true;
 }
 
-// The same, for values of dicts of one shape. Which opcode it is can be foreseen there, as such
-// dicts mostly have the same ones: with branches on them, the next key is read before the length of
-// the value is known.
-[[gnu::always_inline]] inline bool PushForeseen(ByteCursor& cursor, PickleMemo& memo,
-                                                Value& value) {
+// The same, for values of dicts of one shape, whose opcodes are mostly the same: branches on them
+// are predicted well, so that the next key is read before the length of the value has been loaded.
+[[gnu::always_inline]] inline bool PushPredictable(ByteCursor& cursor, PickleMemo& memo,
+                                                   Value& value) {
   const std::uint8_t opcode = cursor.Peek();
   const std::uint64_t operand = cursor.WordAhead(1);
   if (opcode == pickle::kLongBinGet && memo.Get(static_cast<std::uint32_t>(operand), value)) {

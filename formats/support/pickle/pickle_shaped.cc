@@ -30,7 +30,7 @@ bool PickleMachine::ShapedDict() {
 }
 
 bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
-  // Not copied whole: its position has just been written, and a wider read has to wait for that.
+  // Not a copy of cursor_: its position has just been stored, and a wider load of it would stall.
   ByteCursor cursor(cursor_.rest(), cursor_.offset());
   if (cursor.left() < kMaxPairLength || marks_.size() >= limits_.depth) {
     return false;
@@ -86,7 +86,7 @@ bool PickleMachine::ReadShaped(const PickleShapes::Shape& shape) {
     cursor.Pass(key.size);
     Value& value = pairs[at];
     at += 2;
-    if (PushForeseen(cursor, memo_, value)) {
+    if (PushPredictable(cursor, memo_, value)) {
       continue;
     }
     bool in_memo = false;

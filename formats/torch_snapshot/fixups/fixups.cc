@@ -77,7 +77,7 @@ class Annotator {
 }  // namespace
 
 void JoinAnnotations(History& history, RecordingBuilder& builder) {
-  if (!history.Has(Action::kAnnotate)) {
+  if (!Has(history.events, Action::kAnnotate)) {
     return;
   }
   Annotator annotator(history, builder);

@@ -35,7 +35,8 @@ Error Inconsistent(std::string message) {
 // it is nowhere, so all are looked at without a branch for each.
 template <class RowId>
 std::size_t FirstBeyond(std::span<const RowId> rows, std::size_t count) {
-  // Its highest bit: a difference was negative, or a row above all that are looked at this way.
+  // Its highest bit: a difference was negative, or a row of 2^31 and more, of which it would not
+  // tell.
   constexpr std::size_t kMostRows = std::size_t{1} << 31U;
   const auto last = static_cast<std::uint32_t>(std::min(count, kMostRows)) - 1;
   std::uint32_t any = 0;

@@ -136,9 +136,8 @@ class PeaksWithout {
 
 }  // namespace
 
-// The groups of a stack, or those for what has no frames. Inline, as below: it runs for every
-// event.
-[[gnu::always_inline]] inline std::span<const std::uint32_t> Replay::GroupsOfStack(
+// The groups of a stack, or those for what has no frames.
+std::span<const std::uint32_t> Replay::GroupsOfStack(
     const SharedGroups& groups, StackId stack,
     std::span<const std::uint32_t> without_frames) const {
   if (!HasFrames(stack)) {
@@ -149,8 +148,8 @@ class PeaksWithout {
 }
 
 // The groups of what an event that changes live bytes is about.
-[[gnu::always_inline]] inline std::span<const std::uint32_t> Replay::GroupsOfEvent(
-    const SharedGroups& groups, std::uint32_t event) const {
+std::span<const std::uint32_t> Replay::GroupsOfEvent(const SharedGroups& groups,
+                                                     std::uint32_t event) const {
   if (events_[event].action == Action::kAdjust) {
     return groups.without_address;
   }

@@ -25,9 +25,9 @@ class Source {
   virtual ~Source() = default;
   // Fills the front of `buffer`; returns how many bytes, 0 only at the end.
   virtual Result<std::size_t> Read(std::span<std::byte> buffer) = 0;
-  // Instead of Read(), from a source that holds bytes already: a copy of `before`, and the next
-  // bytes right behind it, until the next call of any kind. Empty where it has none to lend, and
-  // at the end: Read() says which it is.
+  // Instead of Read(), from a source that buffers: a copy of `before` and, right behind it, the
+  // next bytes, in the source's own memory and valid until the next Read(), Lend() or SeekTo().
+  // Empty where it has none to lend, and at the end: Read() says which it is.
   virtual std::span<const std::byte> Lend(std::span<const std::byte> /*before*/) { return {}; }
   // Goes on reading at `offset`, counted from where it began. False, and nothing changes, where it
   // cannot or ends before.

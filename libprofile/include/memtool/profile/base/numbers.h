@@ -35,8 +35,8 @@ std::optional<Number> TakeNumber(std::string_view& text, int base = 10) {
   return CutNumber(text, number, base) ? std::optional<Number>(number) : std::nullopt;
 }
 
-// The number that the whole text is. (Made of its parts at the end: an optional that is copied is
-// written in two halves and read as one, which a processor waits for.)
+// The number that the whole text is. The optional is made last: a copy of one loads value and flag
+// at once right after they were stored apart, which no processor can forward.
 template <class Number>
 std::optional<Number> ParseNumber(std::string_view text, int base = 10) {
   Number number{};

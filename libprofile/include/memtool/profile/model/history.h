@@ -122,7 +122,7 @@ struct BreakdownPart {
 enum class Clock : std::uint8_t { kAbsent, kUnix, kRelative };
 
 struct History {
-  // Whether any event is of this kind.
+  // Whether any event has this action, in a recording that is finished.
   [[nodiscard]] bool Has(Action action) const {
     return (actions >> static_cast<unsigned>(action) & 1U) != 0;
   }
