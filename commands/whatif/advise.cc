@@ -19,7 +19,6 @@
 #include "whatif/advise_words.h"
 #include "whatif/card_option.h"
 #include "whatif/cards.h"
-#include "whatif/on_threads.h"
 #include "words/refusals.h"
 
 namespace memtool::commands {
@@ -64,7 +63,6 @@ class AdviseCommand final : public Command {
     card_note_ = card->note;
     MEMTOOL_TRY(ResolveHeadroom());
     MEMTOOL_TRY(ResolveCosts());
-    query_.each = OnThreads;
     return OnOneRecording(input_, streams, "advise takes one FILE",
                           [&](InputReader& reader,
                               const std::shared_ptr<const Recording>& recording) -> Result<void> {

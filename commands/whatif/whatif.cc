@@ -17,7 +17,6 @@
 #include "output/tabulate.h"
 #include "session/input_reader.h"
 #include "whatif/card_option.h"
-#include "whatif/on_threads.h"
 #include "whatif/whatif_words.h"
 #include "words/known_words.h"
 #include "words/refusals.h"
@@ -127,7 +126,6 @@ class WhatifCommand final : public Command {
                   fmt::format("--without: '{}' is not a regular expression", without_));
     }
     filter_ = *std::move(filter);
-    query_.each = OnThreads;
     return {};
   }
 

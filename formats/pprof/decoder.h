@@ -79,7 +79,6 @@ class Decoder {
   void ResolveMappings();
   void ResolveFunctions();
   void ResolveLocations();
-  void ResolveStack(std::span<const std::byte> bytes);
   void ResolveStacks();
   std::vector<LabelSetId> ResolveLabelSets();
   LabelSetId ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels);

@@ -134,42 +134,17 @@ void Decoder::ResolveLocations() {
                          "locations refer to mappings that do not exist", unknown_mappings_);
 }
 
-void Decoder::ResolveStack(std::span<const std::byte> bytes) {
-  std::array<LocationId, 64> part;
-  std::size_t count = 0;
-  ByteCursor cursor(bytes, 0);
-  while (!cursor.done()) {
-    const std::uint64_t location = cursor.Varint();
-    const std::uint32_t row = location_rows_.Row(location);
-    if (row == IdMap::kNone) {
-      ThrowAt({}, fmt::format("refers to location id {}, which does not exist", location));
-    }
-    if (count == part.size()) {
-      builder_.AddStackLocations(part);
-      count = 0;
-    }
-    part[count++] = LocationId(row);
-  }
-  builder_.AddStackLocations(std::span(part).first(count));
-  builder_.EndStack();
-}
-
 void Decoder::ResolveStacks() {
-  ByteInterner& interned = samples_.stack_bytes();
-  const std::uint64_t frames = samples_.frame_count();
-  if (frames >= IdMap::kNone) {
-    ThrowRead(ErrorCode::kLimit, 0, "sample.location_id",
-              fmt::format("{} frames in distinct stacks, more than 32-bit rows can hold", frames));
-  }
-  builder_.ReserveStacks(interned.size(), frames);
-  for (std::uint32_t id = 0; id < interned.size(); ++id) {
+  StackInterner& stacks = samples_.distinct_stacks();
+  const bool all = location_rows_.counts() && stacks.ResolveCounted(locations_.size());
+  for (std::uint32_t id = 0; !all && id < stacks.size(); ++id) {
     try {
-      ResolveStack(interned[id]);
+      stacks.Resolve(StackId(id), location_rows_);
     } catch (const ReadError& error) {
       throw InSample(error, samples_.stacks(), id, "location_id");
     }
-    interned.ReleaseBefore(id);
   }
+  builder_.SetStacks(std::move(stacks).Take());
 }
 
 LabelSetId Decoder::ResolveLabelSet(std::span<const std::byte> bytes, std::vector<Label>& labels) {
@@ -338,9 +313,11 @@ Result<Recording> Decoder::Finish() && {
   for (LabelSetId& set : samples_.label_sets()) {
     set = by_bytes[set.value()];
   }
+  samples_.sums().resize(types_.size());
   samples_.values().resize(types_.size());
   builder_.SetSamples(std::move(samples_.stacks()), std::move(samples_.label_sets()),
                       std::move(samples_.values()));
+  builder_.SetSampleSums(std::move(samples_.sums()));
   NoteJax(by_bytes);
   return std::move(builder_).Finish();
 }

@@ -54,20 +54,6 @@ class Run {
   std::vector<std::byte> copy_;
 };
 
-// A varint ends at each byte without its high bit; eight bytes at a time.
-std::uint64_t CountVarints(std::span<const std::byte> bytes) {
-  constexpr std::uint64_t kHighBits = 0x8080808080808080ULL;
-  std::uint64_t count = 0;
-  for (; bytes.size() >= sizeof(std::uint64_t); bytes = bytes.subspan(sizeof(std::uint64_t))) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof(word));
-    // Σ of eight 0s and 1s: the top byte of their product with eight 1s.
-    count += ((~word & kHighBits) >> 7U) * 0x0101010101010101ULL >> 56U;
-  }
-  return count + static_cast<std::uint64_t>(std::count_if(
-                     bytes.begin(), bytes.end(), [](std::byte b) { return b < std::byte{0x80}; }));
-}
-
 }  // namespace
 
 struct SampleColumns::Parts {
@@ -189,34 +175,59 @@ void SampleColumns::Add(std::span<const std::byte> message, std::uint64_t offset
 void SampleColumns::Append(std::span<const std::byte> locations, std::uint32_t labels) {
   label_sets_.emplace_back(labels);
   pending_stacks_[pending_] = locations;
-  if (++pending_ == ByteInterner::kBatch) {
+  if (++pending_ == StackInterner::kBatch) {
     Flush();
   }
 }
 
 std::uint32_t SampleColumns::InternLabels(std::span<const std::byte> bytes) {
-  std::uint64_t end = bytes.size();
-  if (bytes.size() >= sizeof(end)) {
-    std::memcpy(&end, bytes.last(sizeof(end)).data(), sizeof(end));
+  RecentLabels now{.length = bytes.size()};
+  constexpr std::size_t kWord = sizeof(now.begin);
+  if (bytes.size() >= kWord) {
+    std::memcpy(&now.begin, bytes.data(), kWord);
+    std::memcpy(&now.end, bytes.last(kWord).data(), kWord);
   }
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
-  std::uint32_t& recent = recent_labels_[(end + bytes.size()) * kSpread >> 56U];
-  if (recent == 0 || AsText(label_bytes_[recent - 1]) != AsText(bytes)) {
-    recent = label_bytes_.Intern(bytes) + 1;
+  RecentLabels& recent = recent_labels_[(now.end + now.length) * kSpread >> 56U];
+  const bool same = recent.length == now.length && recent.begin == now.begin &&
+                    recent.end == now.end &&
+                    ((now.length >= kWord && now.length <= 2 * kWord) ||
+                     (recent.used && AsText(label_bytes_[recent.id]) == AsText(bytes)));
+  if (!same) {
+    now.id = label_bytes_.Intern(bytes);
+    now.used = true;
+    recent = now;
   }
-  return recent - 1;
+  return recent.id;
 }
 
 void SampleColumns::Flush() {
-  std::array<std::uint32_t, ByteInterner::kBatch> ids{};
-  stack_bytes_.InternBatch(std::span(pending_stacks_).first(pending_), ids.data());
-  for (const std::uint32_t id : std::span(ids).first(pending_)) {
-    stacks_.emplace_back(id);
-  }
-  for (; counted_ < stack_bytes_.size(); ++counted_) {
-    frame_count_ += CountVarints(stack_bytes_[counted_]);
-  }
+  std::array<StackId, StackInterner::kBatch> ids;
+  distinct_stacks_.InternBatch(std::span(pending_stacks_).first(pending_), ids.data());
+  const std::span<const StackId> stacks = std::span(ids).first(pending_);
+  Sum(stacks);
+  stacks_.insert(stacks_.end(), stacks.begin(), stacks.end());
   pending_ = 0;
+}
+
+// What follows in the columns of values, while it is at hand.
+void SampleColumns::Sum(std::span<const StackId> stacks) {
+  if (values_.empty()) {
+    return;
+  }
+  sums_.resize(values_.size());
+  const std::size_t first = stacks_.size();
+  for (std::size_t type = 0; type < values_.size(); ++type) {
+    for (const std::int64_t value : std::span(values_[type]).subspan(first, stacks.size())) {
+      sums_[type].magnitude.Add(value);
+    }
+  }
+  RowVector<std::int64_t>& of_stack = sums_.back().of_stack;
+  of_stack.resize(distinct_stacks_.size());
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    std::int64_t& sum = of_stack[stacks[i].value()];
+    __builtin_add_overflow(sum, values_.back()[first + i], &sum);  // the magnitude tells
+  }
 }
 
 }  // namespace memtool::formats::pprof

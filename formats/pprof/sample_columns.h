@@ -1,6 +1,6 @@
-// The hot half of the pprof reader: sample messages into columns. A stack is kept as the raw bytes
-// of its location ids and a label set as the raw bytes of its label messages, both interned by
-// hash, so that varints are decoded once per distinct stack and not once per sample.
+// The hot half of the pprof reader: sample messages into columns. Stacks are interned by the raw
+// bytes of their location ids and label sets by those of their label messages, so that varints are
+// decoded once per distinct stack and not once per sample.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memtool/profile/base/ids.h"
+#include "pprof/stack_interner.h"
 #include "support/byte_cursor.h"
 #include "support/byte_interner.h"
 
@@ -26,15 +27,15 @@ class SampleColumns {
   // Values per sample; 0 when there is no sample.
   [[nodiscard]] std::size_t value_count() const { return values_.size(); }
 
-  // Rows of stack_bytes() and label_bytes(), per sample. Typed as what they become, so that the
-  // columns need not be copied.
+  // Per sample.
   RowVector<StackId>& stacks() { return stacks_; }
+  // Per sample a row of label_bytes(). Typed as what it becomes, so that the column need not be
+  // copied.
   RowVector<LabelSetId>& label_sets() { return label_sets_; }
   std::vector<RowVector<std::int64_t>>& values() { return values_; }
-  ByteInterner& stack_bytes() { return stack_bytes_; }  // packed varints of location ids
+  StackInterner& distinct_stacks() { return distinct_stacks_; }
+  std::vector<TypeSums>& sums() { return sums_; }
   ByteInterner& label_bytes() { return label_bytes_; }  // label fields with tag and length
-  // Location ids over all distinct stacks.
-  [[nodiscard]] std::uint64_t frame_count() const { return frame_count_; }
 
  private:
   struct Parts;
@@ -44,19 +45,27 @@ class SampleColumns {
   std::uint32_t InternLabels(std::span<const std::byte> bytes);
   void AddValue(Parts& parts, std::uint64_t value, std::uint64_t offset);
   void AddPackedValues(Parts& parts, ByteCursor cursor);
+  void Sum(std::span<const StackId> stacks);
 
-  std::array<std::span<const std::byte>, ByteInterner::kBatch> pending_stacks_{};
+  std::array<std::span<const std::byte>, StackInterner::kBatch> pending_stacks_{};
   std::size_t pending_ = 0;
-  // Samples share few label sets: ids + 1 of those seen last, by what their bytes end with.
-  std::array<std::uint32_t, 256> recent_labels_{};
+  // Samples share few label sets: those seen last, by what their bytes end with. Up to 16 bytes are
+  // told apart by the first and last 8.
+  struct RecentLabels {
+    std::size_t length = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint32_t id = 0;  // in label_bytes_
+    bool used = false;
+  };
+  std::array<RecentLabels, 256> recent_labels_{};
 
-  ByteInterner stack_bytes_;
+  StackInterner distinct_stacks_;
   ByteInterner label_bytes_;
-  std::uint64_t frame_count_ = 0;
-  std::uint32_t counted_ = 0;  // of the distinct stacks
   RowVector<StackId> stacks_;
   RowVector<LabelSetId> label_sets_;
   std::vector<RowVector<std::int64_t>> values_;
+  std::vector<TypeSums> sums_;  // as values_; by stack those of the last type, mostly asked for
   bool any_ = false;
 };
 

@@ -52,9 +52,8 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
   // The first key may be empty; it needs an address too.
   if (blocks_.empty() || bytes.size() > block_left_) {
     const std::size_t size = std::max(blocks_.empty() ? kFirstBlock : kBlockBytes, bytes.size());
-    blocks_.push_back({{}, id});
-    blocks_.back().bytes.reserve(size);
-    block_at_ = blocks_.back().bytes.data();
+    blocks_.emplace_back().reserve(size);
+    block_at_ = blocks_.back().data();
     block_left_ = size;
   }
   if (!bytes.empty()) {
@@ -109,12 +108,6 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     out[i] = Lookup(keys[i], hashes[i]);
-  }
-}
-
-void ByteInterner::ReleaseBefore(std::uint32_t id) {
-  while (released_ + 1 < blocks_.size() && blocks_[released_ + 1].first_id <= id) {
-    blocks_[released_++].bytes = {};
   }
 }
 

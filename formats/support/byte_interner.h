@@ -25,8 +25,6 @@ class ByteInterner {
   [[nodiscard]] std::span<const std::byte> operator[](std::uint32_t id) const {
     return {entries_[id].data, entries_[id].size};
   }
-  // Frees the bytes of all strings before `id` as far as whole blocks allow.
-  void ReleaseBefore(std::uint32_t id);
 
  private:
   // Leads to the bytes at once: each place in memory that a lookup visits costs more than the rest
@@ -41,10 +39,6 @@ class ByteInterner {
     std::uint32_t size;
     std::uint32_t hash;  // low half of the hash, for growing
   };
-  struct Block {
-    RowVector<std::byte> bytes;
-    std::uint32_t first_id;
-  };
 
   std::uint32_t Lookup(std::span<const std::byte> bytes, std::uint64_t hash);
   std::uint32_t Add(std::span<const std::byte> bytes, std::uint64_t hash, std::size_t slot);
@@ -52,8 +46,7 @@ class ByteInterner {
 
   RowVector<Slot> slots_;
   RowVector<Entry> entries_;
-  std::vector<Block> blocks_;
-  std::size_t released_ = 0;
+  std::vector<RowVector<std::byte>> blocks_;
   std::size_t block_left_ = 0;
   std::byte* block_at_ = nullptr;
 };

@@ -30,6 +30,7 @@ EXEMPT = {
     HEADER: 4,
     "libprofile/src/base/key_hash.cc": 1,  # where there is no random source
     "libprofile/src/steps/loops.cc": 1,  # the factor of a polynomial over keyed hashes
+    "formats/pprof/stack_interner.cc": 1,  # keyed by words that HashNumber makes
     "formats/pprof/sample_columns.cc": 1,  # which of the latest label sets a new one replaces
     "formats/memtool_file/section_reader.cc": 1,  # checksums of a file format
     "formats/memtool_file/section_writer.cc": 2,

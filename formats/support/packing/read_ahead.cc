@@ -32,24 +32,30 @@ namespace {
 constexpr std::uint64_t kPackedWorthAThread = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // Together no larger than what a core keeps close.
-constexpr std::size_t kPieces = 4;
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10U;
+constexpr std::size_t kPieces = 24;
+constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
+// Whoever waits is woken when there is work for some time: to wake a thread takes as long as a good
+// part of a piece.
+constexpr std::size_t kWorthWaking = 6;
 // Before each piece, for what its reader has left of the one before.
 constexpr std::size_t kRoomBefore = std::size_t{64} << 10U;
 
-// How many threads work ahead, in all inputs that are being read.
+// How many threads read an input or work ahead of one.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): cores are the process's
 std::atomic<unsigned> working{0};
 
-// The right to have a thread, as long as a core is likely to be free for it.
+// One of them.
 class Place {
  public:
+  // Of who reads, whether there is a core or not.
+  Place() { ++working; }
+  // Of who works ahead: only where a core is likely to be free.
   static std::optional<Place> Take() {
-    const unsigned most = std::thread::hardware_concurrency() / 2;
+    const unsigned cores = std::thread::hardware_concurrency();
     unsigned now = working.load();
-    while (now < most) {
+    while (now < cores) {
       if (working.compare_exchange_weak(now, now + 1)) {
-        return Place();
+        return Place(true);
       }
     }
     return std::nullopt;
@@ -66,7 +72,7 @@ class Place {
   }
 
  private:
-  Place() = default;
+  explicit Place(bool held) : held_(held) {}
   bool held_ = true;
 };
 
@@ -89,7 +95,7 @@ class Ring {
         piece.thrown = std::current_exception();
       }
       const bool last = piece.thrown != nullptr || !piece.got || *piece.got == 0;
-      Count(filled_);
+      Count(filled_, [this, last] { return last || filled_ - emptied_ > kWorthWaking; });
       if (last) {
         return;
       }
@@ -111,7 +117,7 @@ class Ring {
     at_ += size;
     if (at_ == *piece.got) {
       at_ = 0;
-      Count(emptied_);
+      CountEmptied();
     }
     return size;
   }
@@ -148,17 +154,25 @@ class Ring {
   void TakeBack() {
     if (lent_) {
       lent_ = false;
-      Count(emptied_);
+      CountEmptied();
     }
   }
 
-  // Whoever waits is woken when the lock is free again.
-  void Count(std::size_t& turns) {
+  void CountEmptied() {
+    Count(emptied_, [this] { return filled_ - emptied_ + kWorthWaking <= kPieces; });
+  }
+  // The other thread is woken when the lock is free again.
+  template <class Wakes>
+  void Count(std::size_t& turns, Wakes wakes) {
+    bool wake = false;
     {
       const std::lock_guard lock(mutex_);
       ++turns;
+      wake = wakes();
     }
-    changed_.notify_one();
+    if (wake) {
+      changed_.notify_one();
+    }
   }
   bool WaitToFill(std::size_t turn) {
     std::unique_lock lock(mutex_);
@@ -219,15 +233,14 @@ class ReadAheadSource final : public Source {
   }
 
  private:
-  // Starts the thread once the input has proved to be large.
+  // Starts the thread once the input has proved to be large and a core is free.
   bool MayUseThread() {
-    if (!tried_ && at_ - from_ >= worth_) {
+    if (ring_ == nullptr && !failed_ && at_ - from_ >= worth_) {
       Start();
     }
     return ring_ != nullptr;
   }
   void Start() {
-    tried_ = true;
     place_ = Place::Take();
     if (!place_) {
       return;
@@ -236,6 +249,7 @@ class ReadAheadSource final : public Source {
     try {
       thread_ = std::thread([&ring = *ring] { ring.Fill(); });
     } catch (const std::system_error&) {
+      failed_ = true;
       place_.reset();
       return;
     }
@@ -248,14 +262,14 @@ class ReadAheadSource final : public Source {
       ended_ = std::move(ring_);
       place_.reset();
     }
-    tried_ = false;
   }
 
   std::unique_ptr<Source> source_;
   std::uint64_t worth_;
   std::uint64_t from_ = 0;  // where it began, or went on from another place
   std::uint64_t at_ = 0;
-  bool tried_ = false;
+  bool failed_ = false;  // no thread can be made
+  Place reading_;
   std::optional<Place> place_;
   std::unique_ptr<Ring> ring_;
   std::unique_ptr<Ring> ended_;  // of a thread that was stopped: what it lent may be in use

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <limits>
 #include <span>
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/model/clamped_sums.h"
 #include "model/check_figures.h"
 #include "model/check_state.h"
@@ -39,10 +42,24 @@ std::size_t FirstBeyond(std::span<const RowId> rows, std::size_t count) {
   // tell.
   constexpr std::size_t kMostRows = std::size_t{1} << 31U;
   const auto last = static_cast<std::uint32_t>(std::min(count, kMostRows)) - 1;
-  std::uint32_t any = 0;
-  for (const RowId row : rows) {
-    any |= (last - row.value()) | row.value();
-  }
+  constexpr std::size_t kWorthAThread = std::size_t{1} << 20U;
+  const auto parts = PartsForThreads(rows.size(), kWorthAThread);
+  std::atomic<std::uint32_t> any = 0;
+  OnThreads(parts.size(), [&](std::size_t i) {
+    std::array<std::uint32_t, 8> here{};  // compilers add such a number of rows at once
+    std::size_t row = parts[i].begin;
+    for (; row + here.size() <= parts[i].end; row += here.size()) {
+      for (std::size_t k = 0; k < here.size(); ++k) {
+        here[k] |= (last - rows[row + k].value()) | rows[row + k].value();
+      }
+    }
+    for (; row < parts[i].end; ++row) {
+      here[0] |= (last - rows[row].value()) | rows[row].value();
+    }
+    for (const std::uint32_t rows_of_one : here) {
+      any |= rows_of_one;
+    }
+  });
   if (any >> 31U == 0 && count > 0) {
     return rows.size();
   }
@@ -87,6 +104,13 @@ std::optional<Error> CheckProfile(const Recording& recording, const Profile& pro
   if (!std::is_sorted(profile.unknown_size.begin(), profile.unknown_size.end()) ||
       (!profile.unknown_size.empty() && profile.unknown_size.back() >= samples)) {
     return Inconsistent("the list of samples of unknown size is out of order or range");
+  }
+  if (!profile.sums.empty() &&
+      (profile.sums.size() != profile.types.size() ||
+       std::any_of(profile.sums.begin(), profile.sums.end(), [&recording](const TypeSums& sums) {
+         return !sums.of_stack.empty() && sums.of_stack.size() != recording.stack_count();
+       }))) {
+    return Inconsistent("sums of samples are not of all types and stacks");
   }
   return std::nullopt;
 }
@@ -220,6 +244,9 @@ std::optional<Error> CheckStateReferences(const Recording& recording, const Allo
 }  // namespace
 
 RecordingBuilder::RecordingBuilder(Recording recording) : recording_(std::move(recording)) {
+  if (recording_.profile) {
+    recording_.profile->sums.clear();  // of samples that may change now
+  }
   for (std::uint32_t i = 1; i < recording_.label_set_count(); ++i) {
     const LabelSetId id(i);
     label_index_.GetOrPut(HashLabels(recording_.Labels(id)), i,
@@ -274,10 +301,6 @@ LocationId RecordingBuilder::AddLocation(Location location, std::span<const Line
 void RecordingBuilder::ReserveLocations(std::size_t locations, std::size_t lines) {
   recording_.locations.reserve(locations);
   recording_.lines.reserve(lines);
-}
-
-void RecordingBuilder::ReserveStacks(std::size_t stacks, std::size_t locations) {
-  recording_.stacks.Reserve(stacks, locations);
 }
 
 StackId RecordingBuilder::AddStack(std::span<const LocationId> locations) {

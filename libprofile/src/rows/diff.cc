@@ -7,6 +7,7 @@
 
 #include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/key_hash.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/select/stack_sums.h"
 
 namespace memtool {
@@ -58,21 +59,53 @@ struct Callers {
       at->second.distance = added ? i : std::min(at->second.distance, i);
     }
   }
+  void Add(const Callers& other) {
+    direct.insert(other.direct.begin(), other.direct.end());
+    for (const auto& [node, caller] : other.by_node) {
+      const auto [at, added] = by_node.try_emplace(node, caller);
+      if (!added) {
+        at->second.carried = SaturatingAdd(at->second.carried, caller.carried);
+        at->second.distance = std::min(at->second.distance, caller.distance);
+      }
+    }
+  }
 };
 
-void AddCallers(std::span<const Input> inputs, bool is_base, Granularity granularity,
-                NodeSpace& space, KeyMap<std::uint32_t, Callers>& rows) {
-  for (const Input& input : inputs) {
-    NodeWalker walker(*input.view, granularity, space);
-    NodeStack stack;
-    for (const StackSum& sum : input.sums->rows) {
-      if (sum.value == 0 || !walker.Expand(sum, stack) || stack.nodes.size() < 2) {
-        continue;
-      }
-      const auto row = rows.find(stack.nodes.front().value());
-      if (row != rows.end()) {
-        row->second.Add(stack.nodes, is_base ? SaturatingSubtract(0, sum.value) : sum.value);
-      }
+// By node of the row.
+using CallersOfRows = KeyMap<std::uint32_t, Callers>;
+
+void AddCallers(const NodeWalker& walker, std::span<const StackSum> stacks, bool is_base,
+                CallersOfRows& rows) {
+  NodeStack stack;
+  for (const StackSum& sum : stacks) {
+    if (sum.value == 0 || !walker.Expand(sum, stack) || stack.nodes.size() < 2) {
+      continue;
+    }
+    const auto row = rows.find(stack.nodes.front().value());
+    if (row != rows.end()) {
+      row->second.Add(stack.nodes, is_base ? SaturatingSubtract(0, sum.value) : sum.value);
+    }
+  }
+}
+
+void AddCallers(const Input& input, bool is_base, Granularity granularity, NodeSpace& space,
+                CallersOfRows& rows) {
+  const NodeWalker walker(*input.view, granularity, space);
+  const std::span<const StackSum> stacks = input.sums->rows;
+  const auto parts = PartsForThreads(stacks.size(), input.sums->LeastPart());
+  std::vector<CallersOfRows> of_parts(parts.size());
+  for (const auto& [node, callers] : rows) {
+    for (CallersOfRows& part : of_parts) {
+      part.try_emplace(node);
+    }
+  }
+  OnThreads(parts.size(), [&](std::size_t i) {
+    AddCallers(walker, stacks.subspan(parts[i].begin, parts[i].end - parts[i].begin), is_base,
+               of_parts[i]);
+  });
+  for (const CallersOfRows& part : of_parts) {
+    for (const auto& [node, callers] : part) {
+      rows.at(node).Add(callers);
     }
   }
 }
@@ -139,14 +172,18 @@ std::vector<DiffRow> DiffRows(std::span<const Row> base, std::span<const Row> no
 
 void FillThrough(std::span<DiffRow> rows, std::span<const Input> base, std::span<const Input> now,
                  Granularity granularity, NodeSpace& space) {
-  KeyMap<std::uint32_t, Callers> wanted;
+  CallersOfRows wanted;
   for (const DiffRow& row : rows) {
     if (row.node.valid() && row.delta() != 0) {
       wanted.try_emplace(row.node.value());
     }
   }
-  AddCallers(base, true, granularity, space, wanted);
-  AddCallers(now, false, granularity, space, wanted);
+  for (const Input& input : base) {
+    AddCallers(input, true, granularity, space, wanted);
+  }
+  for (const Input& input : now) {
+    AddCallers(input, false, granularity, space, wanted);
+  }
   for (DiffRow& row : rows) {
     if (const auto callers = wanted.find(row.node.value()); callers != wanted.end()) {
       row.through = Through(row, callers->second, space);

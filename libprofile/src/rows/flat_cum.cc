@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/base/once_per_text.h"
 #include "memtool/profile/base/shared_text.h"
 #include "memtool/profile/select/operation_name.h"
@@ -33,75 +34,96 @@ NodeWalker::NodeWalker(const View& view, Granularity granularity, NodeSpace& spa
   }
 }
 
-bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) {
-  if (!view_.Expand(sum.stack, visible_)) {
+bool NodeWalker::Expand(const StackSum& sum, NodeStack& out) const {
+  const VisibleStack& visible = out.visible;
+  if (!view_.Expand(sum.stack, out.visible)) {
     return false;
   }
   const auto& leaves = leaves_[sum.group];
   const auto& roots = roots_[sum.group];
-  const std::size_t size = leaves.size() + visible_.lines.size() + roots.size();
+  const std::size_t size = leaves.size() + visible.lines.size() + roots.size();
   out.nodes.resize(size);
   out.lines.resize(size);
   auto node = std::copy(leaves.begin(), leaves.end(), out.nodes.begin());
   auto line_at = std::fill_n(out.lines.begin(), leaves.size(), LineId::kNone);
-  line_at = std::copy(visible_.lines.begin(), visible_.lines.end(), line_at);
+  line_at = std::copy(visible.lines.begin(), visible.lines.end(), line_at);
   std::fill_n(line_at, roots.size(), LineId::kNone);
-  for (const std::uint32_t line : visible_.lines) {
+  for (const std::uint32_t line : visible.lines) {
     *node++ = of_line_[line];
   }
   std::copy(roots.begin(), roots.end(), node);
-  out.via = visible_.via.valid() && leaves.empty() ? of_line_[visible_.via.value()] : NodeId();
+  out.via = visible.via.valid() && leaves.empty() ? of_line_[visible.via.value()] : NodeId();
   return true;
 }
 
-void FlatCum::Grow() {
-  values_.resize(space_.size());
-  last_seen_.resize(space_.size(), 0);
+void FlatCum::Sums::Resize(std::size_t nodes) {
+  values.resize(nodes);
+  last_seen.resize(nodes, 0);
 }
 
-void FlatCum::AddStack(const NodeStack& stack, const StackSum& sum) {
-  total_ = SaturatingAdd(total_, sum.value);
-  unknown_ = SaturatingAdd(unknown_, sum.unknown);
+void FlatCum::Sums::Add(const NodeStack& stack, const StackSum& sum) {
+  total = SaturatingAdd(total, sum.value);
+  unknown = SaturatingAdd(unknown, sum.unknown);
   if (stack.nodes.empty()) {
-    without_stack_.flat = without_stack_.cum = SaturatingAdd(without_stack_.flat, sum.value);
-    without_stack_.unknown_cum = without_stack_.unknown =
-        SaturatingAdd(without_stack_.unknown, sum.unknown);
+    without_stack.flat = without_stack.cum = SaturatingAdd(without_stack.flat, sum.value);
+    without_stack.unknown_cum = without_stack.unknown =
+        SaturatingAdd(without_stack.unknown, sum.unknown);
     return;
   }
-  ++epoch_;
+  ++epoch;
   for (const NodeId node : stack.nodes) {
-    if (last_seen_[node.value()] == epoch_) {
+    if (last_seen[node.value()] == epoch) {
       continue;
     }
-    last_seen_[node.value()] = epoch_;
-    NodeValue& value = values_[node.value()];
+    last_seen[node.value()] = epoch;
+    NodeValue& value = values[node.value()];
     value.cum = SaturatingAdd(value.cum, sum.value);
     value.unknown_cum = SaturatingAdd(value.unknown_cum, sum.unknown);
   }
-  NodeValue& leaf = values_[stack.nodes.front().value()];
+  NodeValue& leaf = values[stack.nodes.front().value()];
   leaf.flat = SaturatingAdd(leaf.flat, sum.value);
   leaf.unknown = SaturatingAdd(leaf.unknown, sum.unknown);
   if (stack.via.valid()) {
-    const std::uint64_t pair =
-        static_cast<std::uint64_t>(stack.nodes.front().value()) << 32U | stack.via.value();
-    const std::uint32_t row = via_rows_.GetOrPut(pair, static_cast<std::uint32_t>(vias_.size()));
-    if (row == vias_.size()) {
-      vias_.push_back({.node = stack.nodes.front(), .via = stack.via});
-    }
-    vias_[row].weight = SaturatingAdd(vias_[row].weight, Magnitude(sum.value));
+    AddVia({stack.nodes.front(), stack.via, Magnitude(sum.value)});
   }
 }
 
-void FlatCum::Add(const View& view, const StackSums& sums, Granularity granularity) {
-  NodeWalker walker(view, granularity, space_);
-  Grow();
-  std::vector<LineValue> of_line(view.recording().lines.size());
+void FlatCum::Sums::AddVia(const Via& via) {
+  const std::uint64_t pair = static_cast<std::uint64_t>(via.node.value()) << 32U | via.via.value();
+  const std::uint32_t row = via_rows.GetOrPut(pair, static_cast<std::uint32_t>(vias.size()));
+  if (row == vias.size()) {
+    vias.push_back({.node = via.node, .via = via.via});
+  }
+  vias[row].weight = SaturatingAdd(vias[row].weight, via.weight);
+}
+
+// Of as many nodes.
+void FlatCum::Sums::Add(const Sums& other) {
+  const auto add = [](NodeValue& to, const NodeValue& from) {
+    to.flat = SaturatingAdd(to.flat, from.flat);
+    to.cum = SaturatingAdd(to.cum, from.cum);
+    to.unknown = SaturatingAdd(to.unknown, from.unknown);
+    to.unknown_cum = SaturatingAdd(to.unknown_cum, from.unknown_cum);
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    add(values[i], other.values[i]);
+  }
+  for (const Via& via : other.vias) {
+    AddVia(via);
+  }
+  add(without_stack, other.without_stack);
+  total = SaturatingAdd(total, other.total);
+  unknown = SaturatingAdd(unknown, other.unknown);
+}
+
+void FlatCum::Walk(const NodeWalker& walker, std::span<const StackSum> rows, Sums& sums,
+                   std::vector<LineValue>& of_line) {
   NodeStack stack;
-  for (const StackSum& sum : sums.rows) {
+  for (const StackSum& sum : rows) {
     if (!walker.Expand(sum, stack)) {
       continue;
     }
-    AddStack(stack, sum);
+    sums.Add(stack, sum);
     const std::int64_t weight = Magnitude(sum.value);
     for (const std::uint32_t line : stack.lines) {
       if (line != LineId::kNone) {
@@ -112,6 +134,38 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
     if (!stack.lines.empty() && stack.lines.front() != LineId::kNone) {
       std::int64_t& flat = of_line[stack.lines.front()].flat;
       flat = SaturatingAdd(flat, weight);
+    }
+  }
+}
+
+void FlatCum::Add(const View& view, const StackSums& sums, Granularity granularity) {
+  const NodeWalker walker(view, granularity, space_);
+  sums_.Resize(space_.size());
+  const std::span<const StackSum> rows = sums.rows;
+  const auto parts = PartsForThreads(rows.size(), sums.LeastPart());
+  struct Part {
+    Sums sums;
+    std::vector<LineValue> of_line;
+  };
+  std::vector<Part> others(parts.size() - 1);
+  std::vector<LineValue> of_line(view.recording().lines.size());
+  OnThreads(parts.size(), [&](std::size_t i) {
+    const auto part = rows.subspan(parts[i].begin, parts[i].end - parts[i].begin);
+    if (i == 0) {
+      Walk(walker, part, sums_, of_line);
+      return;
+    }
+    Part& other = others[i - 1];
+    other.sums.Resize(space_.size());
+    other.of_line.resize(of_line.size());
+    Walk(walker, part, other.sums, other.of_line);
+  });
+  for (const Part& other : others) {
+    sums_.Add(other.sums);
+    for (std::size_t i = 0; i < of_line.size(); ++i) {
+      of_line[i].flat = SaturatingAdd(of_line[i].flat, other.of_line[i].flat);
+      of_line[i].cum = SaturatingAdd(of_line[i].cum, other.of_line[i].cum);
+      of_line[i].seen = of_line[i].seen || other.of_line[i].seen;
     }
   }
   KeepLines(view.recording(), walker.of_line(), of_line);
@@ -148,11 +202,11 @@ std::vector<Place> FlatCum::Places() const {
            : a.file != b.file   ? text(a.file) < text(b.file)
                                 : a.line < b.line;
   };
-  std::vector<Best> best(values_.size());
-  std::vector<Place> places(values_.size());
+  std::vector<Best> best(sums_.values.size());
+  std::vector<Place> places(sums_.values.size());
   for (const auto& [key, sum] : lines_) {
     const auto& [node, file, line] = key;
-    const Best one{values_[node.value()].flat == 0 ? sum.cum : sum.flat, file, line};
+    const Best one{sums_.values[node.value()].flat == 0 ? sum.cum : sum.flat, file, line};
     places[node.value()].more += one.weight > 0 ? 1 : 0;
     Best& known = best[node.value()];
     known = !known.file.valid() || before(one, known) ? one : known;
@@ -175,7 +229,7 @@ std::vector<NodeId> FlatCum::Vias() const {
     NodeId node;
   };
   std::map<std::pair<std::size_t, std::string_view>, Call> calls;
-  for (const auto& [node, via, weight] : vias_) {
+  for (const auto& [node, via, weight] : sums_.vias) {
     const std::string_view name = space_.Name(via);
     const std::string_view operation = OperationName(name);
     Call& call = calls[{node.value(), operation.empty() ? name : operation}];
@@ -186,8 +240,8 @@ std::vector<NodeId> FlatCum::Vias() const {
       call.node = via;
     }
   }
-  std::vector<NodeId> best(values_.size());
-  std::vector<std::int64_t> best_weight(values_.size(), -1);
+  std::vector<NodeId> best(sums_.values.size());
+  std::vector<std::int64_t> best_weight(sums_.values.size(), -1);
   for (const auto& [key, call] : calls) {
     if (call.weight > best_weight[key.first]) {
       best_weight[key.first] = call.weight;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -97,6 +98,42 @@ StackSums SumInto(Rows rows, const View& view, const ValueChoice& choice, double
   return sums;
 }
 
+// What the reader summed, where nothing is left out or scaled.
+std::optional<StackSums> SumsOfReader(const View& view, const ValueChoice& choice, double scale) {
+  const Profile& profile = *view.recording().profile;
+  if (profile.sums.empty() || profile.sums[choice.type].of_stack.empty() ||
+      !profile.sums[choice.type].magnitude.Fits() || scale != 1.0 || !view.KeepsAllLabels()) {
+    return std::nullopt;
+  }
+  const TypeSums& all = profile.sums[choice.type];
+  StackSums sums{.total_abs = all.magnitude.Clamped(), .magnitude = all.magnitude.Clamped()};
+  sums.counts_saturated = choice.count_type && !profile.sums[*choice.count_type].magnitude.Fits();
+  sums.rows.resize(all.of_stack.size());
+  for (std::uint32_t i = 0; i < sums.rows.size(); ++i) {
+    sums.rows[i] = {.stack = StackId(i), .value = all.of_stack[i]};
+    sums.total = SaturatingAdd(sums.total, all.of_stack[i]);
+  }
+  if (choice.role == Role::kBytes) {
+    MagnitudeSum unknown;
+    for (const std::uint32_t i : profile.unknown_size) {
+      const std::int64_t value = profile.values[choice.type][i];
+      const std::int64_t count =
+          choice.count_type ? profile.values[*choice.count_type][i] : std::int64_t{0};
+      StackSum& row = sums.rows[profile.stacks[i].value()];
+      row.value = SaturatingSubtract(row.value, value);
+      row.unknown = SaturatingAdd(row.unknown, count);
+      sums.total = SaturatingSubtract(sums.total, value);
+      sums.magnitude = SaturatingSubtract(sums.magnitude, Magnitude(value));
+      unknown.Add(count);
+    }
+    sums.unknown = unknown.Clamped();
+    if (!unknown.Fits()) {
+      return std::nullopt;
+    }
+  }
+  return sums;
+}
+
 // Per label set: which of `names` it has.
 std::vector<std::uint32_t> DevicesOfLabels(const Recording& recording,
                                            std::vector<std::string>& names) {
@@ -120,7 +157,8 @@ std::vector<std::uint32_t> DevicesOfLabels(const Recording& recording,
 
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
   if (view.group_count() == 1) {
-    return SumInto(ByStack(view), view, choice, scale);
+    auto sums = SumsOfReader(view, choice, scale);
+    return sums ? *std::move(sums) : SumInto(ByStack(view), view, choice, scale);
   }
   std::vector<std::uint32_t> groups;
   for (std::uint32_t i = 0; i < view.recording().label_set_count(); ++i) {

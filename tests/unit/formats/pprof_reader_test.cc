@@ -1,12 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <random>
 #include <regex>
+#include <string>
+#include <tuple>
 
 #include "memtool/formats/open.h"
+#include "memtool/profile/model/recording_builder.h"
+#include "memtool/profile/select/stack_sums.h"
 #include "support/files.h"
 #include "support/make_profile.h"
 #include "support/wire.h"
@@ -69,6 +74,42 @@ TEST(PprofReader, ReadsFieldsOfAJaxProfile) {
   EXPECT_THAT(test::Top(*recording, "function", app),
               testing::ElementsAre("afunction 4000000 4000000", "anotherfunc 1800000 1800000",
                                    "<module> 0 5800000"));
+}
+
+// What was summed while reading is what summing gives, for every type and filter.
+TEST(PprofReader, SumsAsItReads) {
+  for (const char* name : {"pprof/jax_leak/memory9.prof", "pprof/forms/packed.pb"}) {
+    const auto read = LoadBytes(TestFile(name));
+    ASSERT_TRUE(read.has_value()) << name;
+    EXPECT_EQ(read->profile->sums.size(), read->profile->types.size());
+    auto again = RecordingBuilder(*read).Finish();
+    ASSERT_TRUE(again.has_value());
+    EXPECT_TRUE(again->profile->sums.empty());
+    for (const char* tag : {"", "kind=buffer"}) {
+      FilterOptions options;
+      options.tag_focus = tag;
+      const Filter filter = *Filter::Compile(options);
+      const View view(*read, filter);
+      const View plain(*again, filter);
+      for (std::size_t type = 0; type < read->profile->types.size(); ++type) {
+        for (const double scale : {1.0, 0.5}) {
+          const ValueChoice choice = *ChooseValue(*read, std::to_string(type));
+          const StackSums sums = SumByStack(view, choice, scale);
+          const StackSums expected = SumByStack(plain, choice, scale);
+          const auto tie = [](const StackSums& s) {
+            return std::tuple(s.total, s.total_abs, s.unknown, s.magnitude, s.saturated,
+                              s.counts_saturated, s.rows.size());
+          };
+          EXPECT_EQ(tie(sums), tie(expected)) << name << " " << type << " " << tag;
+          EXPECT_TRUE(std::equal(sums.rows.begin(), sums.rows.end(), expected.rows.begin(),
+                                 [](const StackSum& a, const StackSum& b) {
+                                   return a.stack == b.stack && a.group == b.group &&
+                                          a.value == b.value && a.unknown == b.unknown;
+                                 }));
+        }
+      }
+    }
+  }
 }
 
 TEST(PprofReader, RefusesEveryMalformedFileForItsReason) {

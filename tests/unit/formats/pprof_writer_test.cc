@@ -81,7 +81,7 @@ TEST(PprofWriter, PiecesAreOneMessage) {
     const Recording recording = *std::move(builder).Finish();
     const std::string written = *WriteAs("pprof", recording);
     const std::string message = Gunzip(written);
-    pprof::Profile profile;
+    memtool::pprof::Profile profile;
     ASSERT_TRUE(profile.ParseFromString(message));
     EXPECT_EQ(profile.sample_size(), static_cast<int>(recording.profile->size()));
     EXPECT_EQ(profile.SerializeAsString(), message);
@@ -92,7 +92,7 @@ TEST(PprofWriter, IsUnderstoodByProtobuf) {
   const auto recording = LoadBytes(TestFile("pprof/forms/packed.pb"));
   ASSERT_TRUE(recording.has_value());
   const std::string written = *WriteAs("pprof", *recording);
-  pprof::Profile profile;
+  memtool::pprof::Profile profile;
   ASSERT_TRUE(profile.ParseFromString(Gunzip(written)));
   EXPECT_EQ(profile.string_table(0), "");
   const auto text = [&profile](std::int64_t index) {
@@ -117,7 +117,7 @@ TEST(PprofWriter, IsUnderstoodByProtobuf) {
 }
 
 TEST(PprofReader, ReadsWhatProtobufWrites) {
-  pprof::Profile profile;
+  memtool::pprof::Profile profile;
   for (const char* text :
        {"", "space", "bytes", "main", "main.py", "key", "value", "https://doc"}) {
     profile.add_string_table(text);

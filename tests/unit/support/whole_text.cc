@@ -174,7 +174,7 @@ std::string Text(const Metadata& row) {
   return Row(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o);
 }
 std::string Text(const Profile& row) {
-  const auto& [a, b, c, d, e, f] = row;
+  const auto& [a, b, c, d, e, f, sums] = row;  // sums of the columns say nothing more
   return Row(a, b, c, d, e, f);
 }
 std::string Text(const History& row) {

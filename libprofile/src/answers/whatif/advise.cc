@@ -13,6 +13,7 @@
 #include "answers/whatif/advised_part.h"
 #include "memtool/profile/advise/step_edits.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/replay/replay.h"
 
 namespace memtool {
@@ -207,7 +208,7 @@ class Adviser {
   void TryAll() {
     const std::vector<Edits> singles = Singles();
     std::vector<std::optional<TriedChange>> tried(singles.size());
-    DoJobs(query_.each, singles.size(), [&](std::size_t i) {
+    OnThreads(singles.size(), [&](std::size_t i) {
       if (auto one = Try(*editor_, requests_, own_, Joined(before_, singles[i]), Scenario())) {
         tried[i] = *std::move(one);
       }
@@ -361,7 +362,7 @@ class Adviser {
 
   void TryAtOnce(std::span<const Candidate* const> chosen) {
     std::vector<std::optional<TriedChange>> tried(chosen.size());
-    DoJobs(query_.each, chosen.size(), [&](std::size_t i) {
+    OnThreads(chosen.size(), [&](std::size_t i) {
       if (IncludesFitting(chosen[i]->rows)) {
         return;
       }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "memtool/profile/base/on_threads.h"
+
 namespace memtool {
 
 namespace {
@@ -24,10 +26,10 @@ class Scheduler {
     }
   }
 
-  void Do(std::vector<std::function<void()>> jobs, const ForEachJob& each) {
+  void Do(std::vector<std::function<void()>> jobs) {
     for (const Wave wave : {Wave::kUnbound, Wave::kBound, Wave::kLimited}) {
       Add(wave, jobs);
-      DoJobs(each, jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
+      OnThreads(jobs.size(), [&jobs](std::size_t job) { jobs[job](); });
       jobs.clear();
     }
   }
@@ -86,9 +88,8 @@ class Scheduler {
 
 }  // namespace
 
-void DoRuns(std::span<SettingRuns* const> all, std::vector<std::function<void()>> first,
-            const ForEachJob& each) {
-  Scheduler(all).Do(std::move(first), each);
+void DoRuns(std::span<SettingRuns* const> all, std::vector<std::function<void()>> first) {
+  Scheduler(all).Do(std::move(first));
 }
 
 }  // namespace memtool

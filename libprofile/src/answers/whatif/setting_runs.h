@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "memtool/profile/answers/whatif.h"
 #include "memtool/profile/whatif/scenario.h"
 
 namespace memtool {
@@ -20,7 +19,6 @@ struct SettingRuns {
 
 // Does `first` and every run. Those that differ from another in bounds alone (whatif::SameRun) wait
 // for it, and those under a limit for those without.
-void DoRuns(std::span<SettingRuns* const> all, std::vector<std::function<void()>> first,
-            const ForEachJob& each);
+void DoRuns(std::span<SettingRuns* const> all, std::vector<std::function<void()>> first);
 
 }  // namespace memtool

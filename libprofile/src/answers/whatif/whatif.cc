@@ -11,6 +11,7 @@
 #include "answers/whatif/setting_runs.h"
 #include "memtool/profile/answers/advise.h"
 #include "memtool/profile/base/arithmetic.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/model/vendor.h"
 #include "memtool/profile/replay/replay.h"
 
@@ -273,7 +274,7 @@ class Maker {
         });
       }
     }
-    DoRuns(settings, std::move(jobs), query_.each);
+    DoRuns(settings, std::move(jobs));
   }
 
   [[nodiscard]] WhatifRow GetRow(const ScenarioRun& pending) const {
@@ -335,7 +336,7 @@ class Maker {
       }
       const advise::Editor editor(index_, *device.trace, device.requests);
       std::vector<Result<TriedChange>> tried(changes.size(), TriedChange{});
-      DoJobs(query_.each, changes.size(), [&](std::size_t i) {
+      OnThreads(changes.size(), [&](std::size_t i) {
         tried[i] = Try(editor, device.requests, device.facts.own, changes[i], device.scenario);
       });
       for (std::size_t i = 0; i < tried.size(); ++i) {

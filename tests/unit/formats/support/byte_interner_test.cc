@@ -98,19 +98,5 @@ TEST(ByteInterner, KeepsLongStrings) {
   }
 }
 
-TEST(ByteInterner, ReleasesOnlyWhatIsBefore) {
-  ByteInterner interner;
-  std::vector<std::string> keys;
-  for (int i = 0; i < 5000; ++i) {
-    keys.push_back(std::string(1000, 'x') + std::to_string(i));
-    interner.Intern(Span(keys.back()));
-  }
-  interner.ReleaseBefore(2500);
-  for (std::uint32_t i = 2500; i < keys.size(); ++i) {
-    ASSERT_EQ(AsView(interner[i]), keys[i]);
-  }
-  interner.ReleaseBefore(5000);
-}
-
 }  // namespace
 }  // namespace memtool::formats

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "memtool/profile/rows/table.h"
 #include "memtool/profile/select/stack_sums.h"
 #include "memtool/profile/select/value_choice.h"
@@ -41,6 +45,29 @@ TEST(FlatCum, CountsRecursionOnce) {
   const Recording recording =
       ProfileMaker().Sample("main;f;g;f;g;f", {1, 10}).Sample("main;g", {1, 4}).Finish();
   EXPECT_THAT(Top(recording), ElementsAre("f 10 10", "g 4 14", "main 0 14"));
+}
+
+// So many stacks that several threads share them, each of which meets every function.
+TEST(FlatCum, AddsUpWhatThreadsWalked) {
+  ProfileMaker maker;
+  std::map<std::string, NodeValue> expected;
+  NodeValue main;
+  for (int i = 0; i < 70'000; ++i) {
+    const std::string leaf = "leaf" + std::to_string(i % 101);
+    const std::string caller = "caller" + std::to_string(i % 97);
+    const std::int64_t value = i % 13 == 0 ? -i : i;
+    maker.Sample("main@m.py:" + std::to_string(i) + ";" + caller + ";" + leaf, {1, value});
+    expected[leaf].flat += value;
+    expected[leaf].cum += value;
+    expected[caller].cum += value;
+    main.cum += value;
+  }
+  expected["main"] = main;
+  std::vector<std::string> rows;
+  for (const auto& [name, value] : expected) {
+    rows.push_back(fmt::format("{} {} {}", name, value.flat, value.cum));
+  }
+  EXPECT_THAT(Top(maker.Finish()), testing::UnorderedElementsAreArray(rows));
 }
 
 TEST(FlatCum, GivesFlatToTheInnermostInlinedFrame) {

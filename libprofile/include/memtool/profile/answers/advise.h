@@ -29,7 +29,6 @@ struct AdviseQuery {
   std::string device{};
   // By name of the change's kind ("checkpoint", "accumulate"): how much it is disliked.
   std::vector<std::pair<std::string, double>> costs{};
-  ForEachJob each{};  // none: one after the other
 };
 
 // Why a device has no advice, or less of it.

@@ -24,21 +24,6 @@
 
 namespace memtool {
 
-// Does `count` jobs, each once, in any order or at once.
-using ForEachJob =
-    std::function<void(std::size_t count, const std::function<void(std::size_t)>& job)>;
-// The same, one after the other where `each` is none.
-inline void DoJobs(const ForEachJob& each, std::size_t count,
-                   const std::function<void(std::size_t)>& job) {
-  if (each) {
-    each(count, job);
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    job(i);
-  }
-}
-
 struct WhatifQuery {
   // Empty: the file's own, PyTorch's defaults, and what is mostly tried.
   std::vector<whatif::AllocatorSettings> settings;
@@ -55,7 +40,6 @@ struct WhatifQuery {
   std::vector<advise::Edits> changes{};
   std::vector<MomentSpec> empty_cache_at{};
   bool no_empty_cache = false;
-  ForEachJob each{};  // none: one after the other
 
   [[nodiscard]] bool changes_program() const {
     return without != nullptr || scale != 1 || !empty_cache_at.empty() || no_empty_cache;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/base/ids.h"
 #include "memtool/profile/base/row_vector.h"
 #include "memtool/profile/base/string_table.h"
@@ -126,6 +127,12 @@ struct Metadata {
   std::string log_text{};
 };
 
+// Σ over all samples of one type.
+struct TypeSums {
+  RowVector<std::int64_t> of_stack;  // per stack, or empty; wrong unless `magnitude` fits
+  MagnitudeSum magnitude;            // Σ|value|
+};
+
 // Samples as columns: row i of every column is one sample.
 struct Profile {
   std::vector<SampleType> types;
@@ -136,6 +143,9 @@ struct Profile {
   // Samples whose size their writer did not know (JAX executables, written as -1), ascending. Their
   // bytes values keep what the file says; analyses count them apart and add no bytes for them.
   std::vector<std::uint32_t> unknown_size;
+  // [type], where the reader summed while it read; those of unknown size are in it. Then every
+  // stack has a sample.
+  std::vector<TypeSums> sums;
 
   [[nodiscard]] std::size_t size() const { return stacks.size(); }
 };
@@ -149,8 +159,14 @@ class Runs {
     const std::size_t begin = begin_[id.value()];
     return std::span(items_).subspan(begin, begin_[id.value() + 1] - begin);
   }
+  // To be changed in place.
+  [[nodiscard]] std::span<Item> operator[](RowId id) {
+    const std::size_t begin = begin_[id.value()];
+    return items().subspan(begin, begin_[id.value() + 1] - begin);
+  }
   // All items of all rows.
   [[nodiscard]] std::span<const Item> items() const { return items_; }
+  [[nodiscard]] std::span<Item> items() { return {items_.data(), items_.size()}; }
 
   RowId Add(std::span<const Item> items) {
     Append(items);
@@ -163,10 +179,6 @@ class Runs {
   RowId EndRow() {
     begin_.push_back(static_cast<std::uint32_t>(items_.size()));
     return RowId(size() - 1);
-  }
-  void Reserve(std::size_t rows, std::size_t items) {
-    begin_.reserve(rows + 1);
-    items_.reserve(items);
   }
 
  private:

@@ -49,11 +49,6 @@ class RecordingBuilder {
   // Innermost first. Equal stacks may be added twice; readers avoid it because every analysis
   // works once per distinct stack.
   StackId AddStack(std::span<const LocationId> locations);
-  // The same without a copy: a stack is what was added since the stack before.
-  void AddStackLocations(std::span<const LocationId> locations) {
-    recording_.stacks.Append(locations);
-  }
-  StackId EndStack() { return recording_.stacks.EndRow(); }
   // Takes over all stacks, in place of those that there were.
   void SetStacks(Runs<StackId, LocationId> stacks) { recording_.stacks = std::move(stacks); }
   // Equal sets get one id. The empty set is id 0.
@@ -66,6 +61,8 @@ class RecordingBuilder {
                   std::vector<RowVector<std::int64_t>> values);
   void AddSample(StackId stack, LabelSetId labels, std::span<const std::int64_t> values);
   void SetUnknownSizes(std::vector<std::uint32_t> samples);
+  // Of all samples and stacks, which do not change any more.
+  void SetSampleSums(std::vector<TypeSums> sums) { recording_.profile->sums = std::move(sums); }
   // The samples are no differences: Finish() checks that none asked for more than it got.
   void SamplesAreAmounts() { amounts_ = true; }
   [[nodiscard]] const Profile& profile() const { return *recording_.profile; }
@@ -94,7 +91,6 @@ class RecordingBuilder {
   void AddUnreadLine(UnreadLine line) { recording_.unread_lines.push_back(std::move(line)); }
 
   void ReserveLocations(std::size_t locations, std::size_t lines);
-  void ReserveStacks(std::size_t stacks, std::size_t locations);
 
   // Errors: kMalformed for a reference out of range, columns of unequal length or a state that
   // contradicts itself, kLimit when a table has outgrown its 32-bit ids. A figure that cannot be

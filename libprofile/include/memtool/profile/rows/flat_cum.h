@@ -29,14 +29,15 @@ struct NodeStack {
   std::vector<NodeId> nodes;
   std::vector<std::uint32_t> lines;  // row of Recording::lines per node; none for label frames
   NodeId via;
+  VisibleStack visible;  // before it was made of nodes
 };
 
 // Walks the kept stacks of one recording as nodes of a shared space.
 class NodeWalker {
  public:
   NodeWalker(const View& view, Granularity granularity, NodeSpace& space);
-  // False when the filter drops the stack.
-  bool Expand(const StackSum& sum, NodeStack& out);
+  // False when the filter drops the stack. `out` is reused between calls.
+  bool Expand(const StackSum& sum, NodeStack& out) const;
   // The node of each line of the recording.
   [[nodiscard]] const std::vector<NodeId>& of_line() const { return of_line_; }
 
@@ -45,7 +46,6 @@ class NodeWalker {
   std::vector<NodeId> of_line_;
   std::vector<std::vector<NodeId>> roots_;   // per group, innermost first
   std::vector<std::vector<NodeId>> leaves_;  // per group, innermost first
-  VisibleStack visible_;
 };
 
 // The place shown for a row that stands for several lines: the one with the most bytes.
@@ -59,17 +59,17 @@ class FlatCum {
  public:
   explicit FlatCum(NodeSpace& space) : space_(space) {}
 
-  // Adds one recording's sums.
+  // Adds one recording's sums, on several threads where there are many.
   void Add(const View& view, const StackSums& sums, Granularity granularity);
 
   [[nodiscard]] NodeValue Value(NodeId node) const {
-    return node.value() < values_.size() ? values_[node.value()] : NodeValue{};
+    return node.value() < sums_.values.size() ? sums_.values[node.value()] : NodeValue{};
   }
   // Of samples that have no stack, or no frame left; part of the total, but of no node.
-  [[nodiscard]] const NodeValue& without_stack() const { return without_stack_; }
+  [[nodiscard]] const NodeValue& without_stack() const { return sums_.without_stack; }
   // Sum of all flat values: what the rows add up to.
-  [[nodiscard]] std::int64_t total() const { return total_; }
-  [[nodiscard]] std::int64_t unknown() const { return unknown_; }
+  [[nodiscard]] std::int64_t total() const { return sums_.total; }
+  [[nodiscard]] std::int64_t unknown() const { return sums_.unknown; }
 
   // Per node. What the row itself holds decides; one that only passes memory on is placed by what
   // passes.
@@ -85,26 +85,36 @@ class FlatCum {
     std::int64_t cum = 0;
     bool seen = false;
   };
-  void Grow();
-  void AddStack(const NodeStack& stack, const StackSum& sum);
-  void KeepLines(const Recording& recording, std::span<const NodeId> of_line,
-                 std::span<const LineValue> values);
-
-  NodeSpace& space_;
-  std::vector<NodeValue> values_;
-  std::vector<std::uint32_t> last_seen_;  // per node: the last stack that was counted for cum
-  std::uint32_t epoch_ = 0;
-  KeyMap<LineKey, LineValue> lines_;
   struct Via {
     NodeId node;
     NodeId via;
     std::int64_t weight = 0;  // Σ|flat|
   };
-  std::vector<Via> vias_;
-  RowMap via_rows_;  // (node, via node) → row of vias_
-  NodeValue without_stack_;
-  std::int64_t total_ = 0;
-  std::int64_t unknown_ = 0;
+  // What stacks add up to.
+  struct Sums {
+    std::vector<NodeValue> values;         // per node
+    std::vector<std::uint32_t> last_seen;  // per node: the last stack that was counted for cum
+    std::uint32_t epoch = 0;
+    std::vector<Via> vias;
+    RowMap via_rows;  // (node, via node) → row of vias
+    NodeValue without_stack;
+    std::int64_t total = 0;
+    std::int64_t unknown = 0;
+
+    void Resize(std::size_t nodes);
+    void Add(const NodeStack& stack, const StackSum& sum);
+    void AddVia(const Via& via);
+    void Add(const Sums& other);
+  };
+
+  static void Walk(const NodeWalker& walker, std::span<const StackSum> rows, Sums& sums,
+                   std::vector<LineValue>& of_line);
+  void KeepLines(const Recording& recording, std::span<const NodeId> of_line,
+                 std::span<const LineValue> values);
+
+  NodeSpace& space_;
+  Sums sums_;
+  KeyMap<LineKey, LineValue> lines_;
 };
 
 }  // namespace memtool

@@ -32,6 +32,13 @@ struct StackSums {
   // That, `total_abs` or `unknown` left the range of int64: some sums may be clamped to its end.
   bool saturated = false;
   bool counts_saturated = false;  // the sum of what the samples count did
+
+  // Rows that are worth a thread of their own (PartsForThreads). All of them where sums may be
+  // clamped: then the order in which they are added makes a difference.
+  [[nodiscard]] std::size_t LeastPart() const {
+    constexpr std::size_t kWorthAThread = std::size_t{1} << 15U;
+    return saturated ? rows.size() + 1 : kWorthAThread;
+  }
 };
 
 // Sums the values of the samples that `view` keeps by their labels (stacks are filtered later, when

@@ -1,6 +1,7 @@
 // One recording seen through a filter: what every analysis reads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -43,6 +44,9 @@ class View {
     return !filters_frames_ || line_hidden_[line.value()] == 0;
   }
   [[nodiscard]] bool Keeps(LabelSetId labels) const { return keep_labels_[labels.value()] != 0; }
+  [[nodiscard]] bool KeepsAllLabels() const {
+    return std::find(keep_labels_.begin(), keep_labels_.end(), 0) == keep_labels_.end();
+  }
   // Labels shown by tag show and hide.
   [[nodiscard]] bool ShowsKey(StringId key) const {
     return MatchesTagShow(key) && !MatchesTagHide(key);

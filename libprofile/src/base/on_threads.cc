@@ -1,4 +1,4 @@
-#include "whatif/on_threads.h"
+#include "memtool/profile/base/on_threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,11 +8,26 @@
 #include <thread>
 #include <vector>
 
-namespace memtool::commands {
+namespace memtool {
+
+namespace {
+
+std::size_t ProcessorCount() {
+  return std::max(std::thread::hardware_concurrency(), 1U);
+}
+
+}  // namespace
+
+std::vector<RowRange> PartsForThreads(std::size_t count, std::size_t least) {
+  std::vector<RowRange> parts(std::clamp<std::size_t>(count / least, 1, ProcessorCount()));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = {count * i / parts.size(), count * (i + 1) / parts.size()};
+  }
+  return parts;
+}
 
 void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
-  const std::size_t threads =
-      std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1U));
+  const std::size_t threads = std::min(count, ProcessorCount());
   std::atomic<std::size_t> next = 0;
   std::exception_ptr failed;
   std::mutex guard;
@@ -41,4 +56,4 @@ void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job) {
   }
 }
 
-}  // namespace memtool::commands
+}  // namespace memtool
