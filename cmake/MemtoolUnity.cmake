@@ -7,7 +7,7 @@
 # ("redefinition", "ambiguous"); a helper that two sources want belongs in a header of the folder. A
 # source that changes what later headers mean (a macro that a library looks for) has
 # SKIP_UNITY_BUILD_INCLUSION.
-set(MEMTOOL_UNITY_FILES 20 CACHE STRING "At most so many sources in a unit")
+set(MEMTOOL_UNITY_FILES 16 CACHE STRING "At most so many sources in a unit")
 set(MEMTOOL_UNITY_SMALL 4 CACHE STRING "Folders with at most so many sources share the unit of the folder above")
 
 # memtool_unity(<target>): one unit per folder of its sources, more where the folder is large.

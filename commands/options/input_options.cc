@@ -8,7 +8,6 @@
 #include <boost/program_options/value_semantic.hpp>
 #include <cstddef>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include "base/memory_bound.h"
@@ -17,6 +16,7 @@
 #include "memtool/formats/reader.h"
 #include "memtool/formats/source.h"
 #include "memtool/profile/base/numbers.h"
+#include "memtool/profile/base/on_threads.h"
 #include "memtool/profile/base/result.h"
 #include "memtool/profile/base/sizes.h"
 #include "options/default_input.h"
@@ -256,7 +256,7 @@ Result<void> InputOptions::Resolve() {
   BoundOutput(load_.limits.output_bytes);
   BoundMemory(load_.limits.memory > 0 ? load_.limits.memory : DefaultMemoryBound());
   if (jobs_ == 0) {
-    jobs_ = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxJobs);
+    jobs_ = std::clamp<std::size_t>(ProcessorCount(), 1, kMaxJobs);
   }
   return {};
 }

@@ -13,6 +13,8 @@
 #  include <optional>
 #  include <system_error>
 #  include <thread>
+
+#  include "memtool/profile/base/on_threads.h"
 #endif
 
 namespace memtool::formats {
@@ -42,7 +44,7 @@ constexpr std::size_t kRoomBefore = std::size_t{64} << 10U;
 
 // How many threads read an input or work ahead of one.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): cores are the process's
-std::atomic<unsigned> working{0};
+std::atomic<std::size_t> working{0};
 
 // One of them.
 class Place {
@@ -51,9 +53,8 @@ class Place {
   Place() { ++working; }
   // Of who works ahead: only where a core is likely to be free.
   static std::optional<Place> Take() {
-    const unsigned cores = std::thread::hardware_concurrency();
-    unsigned now = working.load();
-    while (now < cores) {
+    std::size_t now = working.load();
+    while (now < ProcessorCount()) {
       if (working.compare_exchange_weak(now, now + 1)) {
         return Place(true);
       }

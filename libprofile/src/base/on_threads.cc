@@ -10,13 +10,11 @@
 
 namespace memtool {
 
-namespace {
-
+// The system's answer is read from a file.
 std::size_t ProcessorCount() {
-  return std::max(std::thread::hardware_concurrency(), 1U);
+  static const std::size_t count = std::max(std::thread::hardware_concurrency(), 1U);
+  return count;
 }
-
-}  // namespace
 
 std::vector<RowRange> PartsForThreads(std::size_t count, std::size_t least) {
   std::vector<RowRange> parts(std::clamp<std::size_t>(count / least, 1, ProcessorCount()));

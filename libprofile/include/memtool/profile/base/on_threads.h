@@ -11,6 +11,9 @@ namespace memtool {
 // one after the other. The first exception is thrown again.
 void OnThreads(std::size_t count, const std::function<void(std::size_t)>& job);
 
+// At least 1.
+std::size_t ProcessorCount();
+
 // Rows that one thread looks at.
 struct RowRange {
   std::size_t begin = 0;
