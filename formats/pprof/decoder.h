@@ -114,7 +114,7 @@ class Decoder {
   std::uint64_t keep_frames_ = 0;
   std::uint64_t default_type_ = 0;
   std::uint64_t doc_url_ = 0;
-  std::vector<std::uint64_t> comments_;
+  RowVector<std::uint64_t> comments_;
 };
 
 }  // namespace memtool::formats::pprof

@@ -1,7 +1,7 @@
 #include "pprof/stack_interner.h"
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL  // short keys: half of a call
+#define XXH_INLINE_ALL  // keys are short: the call would be a good part of the work
 #include <xxhash.h>
 
 #include <algorithm>

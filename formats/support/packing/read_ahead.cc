@@ -33,7 +33,8 @@ namespace {
 // What is read without a thread: as much as is read until one has begun, or gains by none.
 constexpr std::uint64_t kPackedWorthAThread = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
-// Together no larger than what a core keeps close.
+// Together enough for what reads to stop for some milliseconds (a table grows), and no more than
+// processors share a cache for.
 constexpr std::size_t kPieces = 24;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
 // Whoever waits is woken when there is work for some time: to wake a thread takes as long as a good

@@ -142,13 +142,14 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
   const NodeWalker walker(view, granularity, space_);
   sums_.Resize(space_.size());
   const std::span<const StackSum> rows = sums.rows;
-  const auto parts = PartsForThreads(rows.size(), sums.LeastPart());
+  std::vector<LineValue> of_line(view.recording().lines.size());
+  // Each has sums of its own for all lines, which must not cost more than its stacks.
+  const auto parts = PartsForThreads(rows.size(), std::max(sums.LeastPart(), of_line.size()));
   struct Part {
     Sums sums;
     std::vector<LineValue> of_line;
   };
   std::vector<Part> others(parts.size() - 1);
-  std::vector<LineValue> of_line(view.recording().lines.size());
   OnThreads(parts.size(), [&](std::size_t i) {
     const auto part = rows.subspan(parts[i].begin, parts[i].end - parts[i].begin);
     if (i == 0) {

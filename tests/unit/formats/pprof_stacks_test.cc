@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -127,6 +130,28 @@ TEST(StackInterner, CountedIdsAreTheRowsAfterThem) {
   const auto stacks = std::move(interner).Take();
   EXPECT_THAT(Rows(stacks[StackId(0U)]), ElementsAre(2, 0, 199));
   EXPECT_THAT(Rows(stacks[StackId(1U)]), ElementsAre(1));
+}
+
+// So many that several threads share them.
+TEST(StackInterner, CountsManyFrames) {
+  Locations locations(5'000'000);
+  for (std::size_t i = 0; i < locations.size(); ++i) {
+    locations[i] = 1 + i % 300;
+  }
+  for (const bool right : {true, false}) {
+    locations.back() = right ? 1 : 301;
+    StackInterner interner;
+    Intern(interner, Packed(locations));
+    ASSERT_EQ(interner.ResolveCounted(300), right);
+    Locations ids(301);
+    std::iota(ids.begin(), ids.end(), 1U);
+    EXPECT_EQ(right ? "" : WhyNot(interner, MapOf(ids)), "");
+    const auto stacks = std::move(interner).Take();
+    const auto stack = stacks[StackId(0U)];
+    ASSERT_EQ(stack.size(), locations.size());
+    EXPECT_TRUE(std::equal(stack.begin(), stack.end(), locations.begin(),
+                           [](LocationId row, std::uint64_t id) { return row.value() + 1 == id; }));
+  }
 }
 
 TEST(StackInterner, SaysWhatIsWrongFirst) {

@@ -58,6 +58,7 @@ TEST(ByteInterner, BatchesAgreeWithSingles) {
       texts.push_back(std::string(random() % 40, 'x') + std::to_string(random() % 9000));
     }
     std::vector<std::span<const std::byte>> keys;
+    keys.reserve(texts.size());
     for (const std::string& text : texts) {
       keys.push_back(Span(text));
     }

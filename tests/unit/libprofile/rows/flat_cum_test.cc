@@ -56,7 +56,7 @@ TEST(FlatCum, AddsUpWhatThreadsWalked) {
     const std::string leaf = "leaf" + std::to_string(i % 101);
     const std::string caller = "caller" + std::to_string(i % 97);
     const std::int64_t value = i % 13 == 0 ? -i : i;
-    maker.Sample("main@m.py:" + std::to_string(i) + ";" + caller + ";" + leaf, {1, value});
+    maker.Sample(fmt::format("main@m.py:{};{};{}", i % 7, caller, leaf), {1, value});
     expected[leaf].flat += value;
     expected[leaf].cum += value;
     expected[caller].cum += value;
@@ -64,6 +64,7 @@ TEST(FlatCum, AddsUpWhatThreadsWalked) {
   }
   expected["main"] = main;
   std::vector<std::string> rows;
+  rows.reserve(expected.size());
   for (const auto& [name, value] : expected) {
     rows.push_back(fmt::format("{} {} {}", name, value.flat, value.cum));
   }
