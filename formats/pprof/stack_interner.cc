@@ -144,7 +144,8 @@ void StackInterner::Decode(std::span<const std::byte> stack) {
       continue;
     }
     const std::uint64_t location = cursor.Varint();
-    part[count++] = location < kFirstLong ? LocationId(location) : Shorten(location);
+    part[count++] = location < kFirstLong ? LocationId(static_cast<std::uint32_t>(location))
+                                          : Shorten(location);
   }
   stacks_.Append(std::span(part).first(count));
 }
