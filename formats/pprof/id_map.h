@@ -23,9 +23,7 @@ class IdMap {
     if (largest <= 4 * ids.size() + 1024) {
       dense_.assign(largest + 1, kNone);
     }
-    counts_ = true;
     for (std::uint32_t row = 0; row < ids.size(); ++row) {
-      counts_ = counts_ && ids[row] == std::uint64_t{row} + 1;
       if (Row(ids[row]) != kNone) {
         return row;
       }
@@ -38,8 +36,6 @@ class IdMap {
     return kNone;
   }
 
-  // Row i has id i + 1, as nearly all writers number.
-  [[nodiscard]] bool counts() const { return counts_; }
   [[nodiscard]] std::uint32_t Row(std::uint64_t id) const {
     if (id < dense_.size()) {
       return dense_[id];
@@ -48,7 +44,6 @@ class IdMap {
   }
 
  private:
-  bool counts_ = false;
   std::vector<std::uint32_t> dense_;
   RowMap sparse_;
 };

@@ -136,8 +136,7 @@ void Decoder::ResolveLocations() {
 
 void Decoder::ResolveStacks() {
   StackInterner& stacks = samples_.distinct_stacks();
-  const bool all = location_rows_.counts() && stacks.ResolveCounted(locations_.size());
-  for (std::uint32_t id = 0; !all && id < stacks.size(); ++id) {
+  for (std::uint32_t id = 0; id < stacks.size(); ++id) {
     try {
       stacks.Resolve(StackId(id), location_rows_);
     } catch (const ReadError& error) {

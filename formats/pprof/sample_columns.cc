@@ -180,24 +180,16 @@ void SampleColumns::Append(std::span<const std::byte> locations, std::uint32_t l
 }
 
 std::uint32_t SampleColumns::InternLabels(std::span<const std::byte> bytes) {
-  RecentLabels now{.length = bytes.size()};
-  constexpr std::size_t kWord = sizeof(now.begin);
-  if (bytes.size() >= kWord) {
-    std::memcpy(&now.begin, bytes.data(), kWord);
-    std::memcpy(&now.end, bytes.last(kWord).data(), kWord);
+  std::uint64_t end = bytes.size();
+  if (bytes.size() >= sizeof(end)) {
+    std::memcpy(&end, bytes.last(sizeof(end)).data(), sizeof(end));
   }
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
-  RecentLabels& recent = recent_labels_[(now.end + now.length) * kSpread >> 56U];
-  const bool same = recent.length == now.length && recent.begin == now.begin &&
-                    recent.end == now.end &&
-                    ((now.length >= kWord && now.length <= 2 * kWord) ||
-                     (recent.used && AsText(label_bytes_[recent.id]) == AsText(bytes)));
-  if (!same) {
-    now.id = label_bytes_.Intern(bytes);
-    now.used = true;
-    recent = now;
+  std::uint32_t& recent = recent_labels_[(end + bytes.size()) * kSpread >> 56U];
+  if (recent == 0 || AsText(label_bytes_[recent - 1]) != AsText(bytes)) {
+    recent = label_bytes_.Intern(bytes) + 1;
   }
-  return recent.id;
+  return recent - 1;
 }
 
 void SampleColumns::Flush() {

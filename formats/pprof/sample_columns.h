@@ -49,16 +49,8 @@ class SampleColumns {
 
   std::array<std::span<const std::byte>, StackInterner::kBatch> pending_stacks_{};
   std::size_t pending_ = 0;
-  // Samples share few label sets: those seen last, by what their bytes end with. Up to 16 bytes are
-  // told apart by the first and last 8.
-  struct RecentLabels {
-    std::size_t length = 0;
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint32_t id = 0;  // in label_bytes_
-    bool used = false;
-  };
-  std::array<RecentLabels, 256> recent_labels_{};
+  // Samples share few label sets: ids + 1 of those seen last, by what their bytes end with.
+  std::array<std::uint32_t, 256> recent_labels_{};
 
   StackInterner distinct_stacks_;
   ByteInterner label_bytes_;

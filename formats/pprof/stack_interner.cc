@@ -1,23 +1,17 @@
 #include "pprof/stack_interner.h"
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL  // keys are short: the call would be a good part of the work
 #include <xxhash.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "memtool/profile/base/key_hash.h"
-#include "memtool/profile/base/on_threads.h"
 #include "support/byte_cursor.h"
 #include "support/read_error.h"
 
 namespace memtool::formats::pprof {
 
 namespace {
-
-constexpr std::size_t kFirstSlots = 256;
 
 // What XXH3 takes for the key: as much as it uses, words that do not tell those they are made of.
 const auto& Secret() {
@@ -31,8 +25,8 @@ const auto& Secret() {
   return secret;
 }
 
-// Ids of locations are few and small; one of the others is a row of long_ids_, counted from here.
-constexpr std::uint32_t kFirstLong = 0xc0000000;
+// Ids of locations are mostly small; one that is not is a row of wide_ids_, counted from here.
+constexpr std::uint32_t kFirstWide = 0xc0000000;
 
 // Ids from 128 to 16,383, which most are: varints of two bytes, four in a word.
 constexpr std::size_t kIdsOfWord = 4;
@@ -48,15 +42,7 @@ constexpr std::array<std::uint32_t, kIdsOfWord> IdsOfTwoBytes(std::uint64_t word
   return each;
 }
 
-[[noreturn]] void ThrowTooMany(const char* what) {
-  ThrowRead(ErrorCode::kLimit, 0, "location_id", what);
-}
-
 }  // namespace
-
-StackInterner::StackInterner() {
-  slots_.resize(kFirstSlots);
-}
 
 StackInterner::Hash StackInterner::HashOf(std::span<const std::byte> stack) {
   const auto& secret = Secret();
@@ -67,10 +53,9 @@ StackInterner::Hash StackInterner::HashOf(std::span<const std::byte> stack) {
 
 void StackInterner::InternBatch(std::span<const std::span<const std::byte>> stacks, StackId* ids) {
   std::array<Hash, kBatch> hashes{};
-  const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     hashes[i] = HashOf(stacks[i]);
-    __builtin_prefetch(&slots_[hashes[i].low & mask]);
+    __builtin_prefetch(&slots_.Home(hashes[i].low));
   }
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     ids[i] = Lookup(stacks[i], hashes[i]);
@@ -78,60 +63,40 @@ void StackInterner::InternBatch(std::span<const std::span<const std::byte>> stac
 }
 
 StackId StackInterner::Lookup(std::span<const std::byte> stack, Hash hash) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = hash.low & mask;
-  for (; slots_[at].entry != 0; at = (at + 1) & mask) {
-    if (slots_[at].low == hash.low && slots_[at].high == hash.high) {
-      return StackId(slots_[at].entry - 1);
-    }
+  Slot& slot = slots_.Find(
+      hash.low, [hash](const Slot& one) { return one.low == hash.low && one.high == hash.high; });
+  if (slot.entry == 0) {
+    Add(stack);
+    slot = {hash.low, hash.high, static_cast<std::uint32_t>(size())};
+    slots_.Grow(size(), [](const Slot& one) { return one.low; });
+    return StackId(size() - 1);
   }
-  Add(stack);
-  slots_[at] = {hash.low, hash.high, static_cast<std::uint32_t>(size())};
-  if (size() * 2 > slots_.size()) {
-    Grow();
-  }
-  return StackId(size() - 1);
-}
-
-void StackInterner::Grow() {
-  RowVector<Slot> old;
-  old.resize(slots_.size() * 2);
-  old.swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.entry == 0) {
-      continue;
-    }
-    std::size_t at = slot.low & mask;
-    while (slots_[at].entry != 0) {
-      at = (at + 1) & mask;
-    }
-    slots_[at] = slot;
-  }
+  return StackId(slot.entry - 1);
 }
 
 void StackInterner::Add(std::span<const std::byte> stack) {
-  try {
-    Decode(stack);
-  } catch (const ReadError& error) {
-    if (error.error().code == ErrorCode::kLimit) {
-      throw;
-    }
-    if (!malformed_) {
+  if (!malformed_) {  // else this one is never resolved
+    try {
+      Decode(stack);
+    } catch (const ReadError& error) {
+      if (error.error().code == ErrorCode::kLimit) {
+        throw;
+      }
       malformed_ = {StackId(size()), {stack.begin(), stack.end()}};
     }
+  }
+  if (stacks_.items().size() >= IdMap::kNone) {
+    ThrowRead(ErrorCode::kLimit, 0, "location_id",
+              fmt::format("{} frames in distinct stacks, more than 32-bit rows can hold",
+                          stacks_.items().size()));
   }
   stacks_.EndRow();
 }
 
 void StackInterner::Decode(std::span<const std::byte> stack) {
-  if (stacks_.items().size() + stack.size() >= IdMap::kNone) {
-    ThrowTooMany("more frames in distinct stacks than 32-bit rows can hold");
-  }
   std::array<LocationId, 64> part;
   std::size_t count = 0;
-  ByteCursor cursor(stack, 0);
-  while (!cursor.done()) {
+  for (ByteCursor cursor(stack, 0); !cursor.done();) {
     if (count + kIdsOfWord > part.size()) {
       stacks_.Append(std::span(part).first(count));
       count = 0;
@@ -141,26 +106,28 @@ void StackInterner::Decode(std::span<const std::byte> stack) {
         part[count++] = LocationId(location);
       }
       cursor.Pass(sizeof(std::uint64_t));
-      continue;
+    } else {
+      const std::uint64_t location = cursor.Varint();
+      part[count++] = location < kFirstWide ? LocationId(static_cast<std::uint32_t>(location))
+                                            : AddWide(location);
     }
-    const std::uint64_t location = cursor.Varint();
-    part[count++] = location < kFirstLong ? LocationId(static_cast<std::uint32_t>(location))
-                                          : Shorten(location);
   }
   stacks_.Append(std::span(part).first(count));
 }
 
-LocationId StackInterner::Shorten(std::uint64_t location) {
-  if (long_ids_.size() == LocationId::kNone - kFirstLong) {
-    ThrowTooMany("too many frames whose location ids are large numbers");
+LocationId StackInterner::AddWide(std::uint64_t location) {
+  if (wide_ids_.size() == LocationId::kNone - kFirstWide) {
+    ThrowRead(
+        ErrorCode::kLimit, 0, "location_id",
+        fmt::format("more than {} frames with ids of {} and above", wide_ids_.size(), kFirstWide));
   }
-  long_ids_.push_back(location);
-  return LocationId(kFirstLong + long_ids_.size() - 1);
+  wide_ids_.push_back(location);
+  return LocationId(kFirstWide + wide_ids_.size() - 1);
 }
 
-std::uint64_t StackInterner::Lengthen(LocationId location) const {
-  return location.value() < kFirstLong ? location.value()
-                                       : long_ids_[location.value() - kFirstLong];
+std::uint64_t StackInterner::Widen(LocationId location) const {
+  return location.value() < kFirstWide ? location.value()
+                                       : wide_ids_[location.value() - kFirstWide];
 }
 
 void StackInterner::Resolve(StackId id, const IdMap& rows) {
@@ -179,35 +146,8 @@ void StackInterner::Resolve(StackId id, const IdMap& rows) {
     }
   }
   for (LocationId& location : stacks_[id]) {
-    location = row_of(Lengthen(location));
+    location = row_of(Widen(location));
   }
-}
-
-bool StackInterner::ResolveCounted(std::size_t count) {
-  if (malformed_ || !long_ids_.empty()) {
-    return false;
-  }
-  const auto add = [all = stacks_.items()](std::uint32_t difference, RowRange part) {
-    std::uint32_t largest = 0;
-    for (LocationId& location : all.subspan(part.begin, part.end - part.begin)) {
-      location = LocationId(location.value() + difference);
-      largest = std::max(largest, location.value());
-    }
-    return largest;
-  };
-  constexpr std::size_t kWorthAThread = std::size_t{1} << 20U;
-  const auto parts = PartsForThreads(stacks_.items().size(), kWorthAThread);
-  std::atomic<bool> beyond = false;
-  OnThreads(parts.size(), [&](std::size_t i) {
-    constexpr std::uint32_t kMinusOne = 0xffffffff;
-    if (add(kMinusOne, parts[i]) >= count) {
-      beyond = true;
-    }
-  });
-  if (beyond) {
-    add(1, {0, stacks_.items().size()});
-  }
-  return !beyond;
 }
 
 }  // namespace memtool::formats::pprof

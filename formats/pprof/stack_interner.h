@@ -13,6 +13,7 @@
 #include "memtool/profile/base/row_vector.h"
 #include "memtool/profile/model/recording.h"
 #include "pprof/id_map.h"
+#include "support/probe_table.h"
 
 namespace memtool::formats::pprof {
 
@@ -24,8 +25,6 @@ class StackInterner {
  public:
   static constexpr std::size_t kBatch = 32;
 
-  StackInterner();
-
   // Interns up to kBatch stacks, each as packed varints of location ids; ids[i] is that of
   // stacks[i]. Looked up together, so that cache misses overlap. Throws ReadError (kLimit) for more
   // frames than 32-bit rows can hold.
@@ -35,9 +34,6 @@ class StackInterner {
   // Turns the location ids of a stack into their rows; once for each, in ascending order. Throws
   // ReadError for an id that is not in `rows`, or where InternBatch() met malformed varints.
   void Resolve(StackId id, const IdMap& rows);
-  // The same for all stacks at once, where id i + 1 is row i of `count`. False, and nothing has
-  // changed, where an id is none of these or malformed.
-  bool ResolveCounted(std::size_t count);
   // All stacks, once they are resolved.
   Runs<StackId, LocationId> Take() && { return std::move(stacks_); }
 
@@ -51,7 +47,7 @@ class StackInterner {
     std::uint32_t high = 0;
     std::uint32_t entry = 0;  // id + 1; 0 = free
   };
-  // The first stack with malformed varints: no later one is resolved.
+  // The first stack with malformed varints; no later one is decoded or resolved.
   struct Malformed {
     StackId id;
     std::vector<std::byte> bytes;
@@ -61,13 +57,12 @@ class StackInterner {
   StackId Lookup(std::span<const std::byte> stack, Hash hash);
   void Add(std::span<const std::byte> stack);
   void Decode(std::span<const std::byte> stack);
-  LocationId Shorten(std::uint64_t location);
-  [[nodiscard]] std::uint64_t Lengthen(LocationId location) const;
-  void Grow();
+  LocationId AddWide(std::uint64_t location);
+  [[nodiscard]] std::uint64_t Widen(LocationId location) const;
 
-  RowVector<Slot> slots_;
-  Runs<StackId, LocationId> stacks_;  // ids as in the file, see Shorten(), until they are resolved
-  RowVector<std::uint64_t> long_ids_;
+  ProbeTable<Slot> slots_;
+  Runs<StackId, LocationId> stacks_;  // ids as in the file, see AddWide(), until they are resolved
+  RowVector<std::uint64_t> wide_ids_;
   std::optional<Malformed> malformed_;
 };
 

@@ -10,7 +10,6 @@ namespace memtool::formats {
 
 namespace {
 
-constexpr std::size_t kFirstSlots = 256;
 constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kMaxPrefetched = 4 * kCacheLine;
 // The first holds what a small input has; the others are few, and large enough for large pages.
@@ -25,29 +24,7 @@ std::uint32_t Tag(std::size_t size, std::uint64_t hash) {
 
 }  // namespace
 
-ByteInterner::ByteInterner() {
-  slots_.resize(kFirstSlots);
-}
-
-void ByteInterner::Grow() {
-  RowVector<Slot> old;
-  old.resize(slots_.size() * 2);
-  old.swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.entry == 0) {
-      continue;
-    }
-    std::size_t at = entries_[slot.entry - 1].hash & mask;
-    while (slots_[at].entry != 0) {
-      at = (at + 1) & mask;
-    }
-    slots_[at] = slot;
-  }
-}
-
-std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t hash,
-                                std::size_t slot) {
+std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t hash, Slot& slot) {
   const auto id = static_cast<std::uint32_t>(entries_.size());
   // The first key may be empty; it needs an address too.
   if (blocks_.empty() || bytes.size() > block_left_) {
@@ -63,26 +40,19 @@ std::uint32_t ByteInterner::Add(std::span<const std::byte> bytes, std::uint64_t 
       {block_at_, static_cast<std::uint32_t>(bytes.size()), static_cast<std::uint32_t>(hash)});
   block_at_ += bytes.size();
   block_left_ -= bytes.size();
-  slots_[slot] = {entries_.back().data, Tag(bytes.size(), hash), id + 1};
-  if (entries_.size() * 2 > slots_.size()) {
-    Grow();
-  }
+  slot = {entries_.back().data, Tag(bytes.size(), hash), id + 1};
+  slots_.Grow(entries_.size(), [this](const Slot& one) { return entries_[one.entry - 1].hash; });
   return id;
 }
 
 std::uint32_t ByteInterner::Lookup(std::span<const std::byte> bytes, std::uint64_t hash) {
-  const std::size_t mask = slots_.size() - 1;
   const std::uint32_t tag = Tag(bytes.size(), hash);
-  std::size_t at = hash & mask;
-  for (; slots_[at].entry != 0; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.tag == tag &&
-        (bytes.size() < kLargeSize || entries_[slot.entry - 1].size == bytes.size()) &&
-        (bytes.empty() || std::memcmp(slot.data, bytes.data(), bytes.size()) == 0)) {
-      return slot.entry - 1;
-    }
-  }
-  return Add(bytes, hash, at);
+  Slot& slot = slots_.Find(hash, [&](const Slot& one) {
+    return one.tag == tag &&
+           (bytes.size() < kLargeSize || entries_[one.entry - 1].size == bytes.size()) &&
+           (bytes.empty() || std::memcmp(one.data, bytes.data(), bytes.size()) == 0);
+  });
+  return slot.entry != 0 ? slot.entry - 1 : Add(bytes, hash, slot);
 }
 
 std::uint32_t ByteInterner::Intern(std::span<const std::byte> bytes) {
@@ -94,13 +64,12 @@ void ByteInterner::InternBatch(std::span<const std::span<const std::byte>> keys,
   // A lookup misses the cache twice in a row: slot, bytes. Each pass below asks for the next of
   // them for the whole batch before any is needed.
   std::array<std::uint64_t, kBatch> hashes{};
-  const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     hashes[i] = HashBytes(keys[i]);
-    __builtin_prefetch(&slots_[hashes[i] & mask]);
+    __builtin_prefetch(&slots_.Home(hashes[i]));
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::byte* data = slots_[hashes[i] & mask].data;
+    const std::byte* data = slots_.Home(hashes[i]).data;
     const std::size_t size = data == nullptr ? 0 : std::min(keys[i].size(), kMaxPrefetched);
     for (std::size_t line = 0; line < size; line += kCacheLine) {
       __builtin_prefetch(data + line);

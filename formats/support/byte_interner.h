@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "memtool/profile/base/row_vector.h"
+#include "support/probe_table.h"
 
 namespace memtool::formats {
 
 class ByteInterner {
  public:
   static constexpr std::size_t kBatch = 32;
-
-  ByteInterner();
 
   std::uint32_t Intern(std::span<const std::byte> bytes);
   // Interns up to kBatch strings; out[i] is the id of keys[i].
@@ -41,10 +40,9 @@ class ByteInterner {
   };
 
   std::uint32_t Lookup(std::span<const std::byte> bytes, std::uint64_t hash);
-  std::uint32_t Add(std::span<const std::byte> bytes, std::uint64_t hash, std::size_t slot);
-  void Grow();
+  std::uint32_t Add(std::span<const std::byte> bytes, std::uint64_t hash, Slot& slot);
 
-  RowVector<Slot> slots_;
+  ProbeTable<Slot> slots_;
   RowVector<Entry> entries_;
   std::vector<RowVector<std::byte>> blocks_;
   std::size_t block_left_ = 0;

@@ -37,22 +37,22 @@ constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // processors share a cache for.
 constexpr std::size_t kPieces = 24;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
-// Whoever waits is woken when there is work for some time: to wake a thread takes as long as a good
+// A thread that waits is woken when it has some time to work: waking it takes as long as a good
 // part of a piece.
-constexpr std::size_t kWorthWaking = 6;
+constexpr std::size_t kMinPiecesToWake = 6;
 // Before each piece, for what its reader has left of the one before.
 constexpr std::size_t kRoomBefore = std::size_t{64} << 10U;
 
-// How many threads read an input or work ahead of one.
+// How many threads read an input, or read ahead of one that does.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): cores are the process's
 std::atomic<std::size_t> working{0};
 
-// One of them.
+// Counts a thread among them.
 class Place {
  public:
-  // Of who reads, whether there is a core or not.
+  // One that reads, whether a core is free for it or not.
   Place() { ++working; }
-  // Of who works ahead: only where a core is likely to be free.
+  // One that reads ahead: only where a core is likely to be free for it.
   static std::optional<Place> Take() {
     std::size_t now = working.load();
     while (now < ProcessorCount()) {
@@ -97,7 +97,7 @@ class Ring {
         piece.thrown = std::current_exception();
       }
       const bool last = piece.thrown != nullptr || !piece.got || *piece.got == 0;
-      Count(filled_, [this, last] { return last || filled_ - emptied_ > kWorthWaking; });
+      Count(filled_, [this, last] { return last || filled_ - emptied_ > kMinPiecesToWake; });
       if (last) {
         return;
       }
@@ -161,7 +161,7 @@ class Ring {
   }
 
   void CountEmptied() {
-    Count(emptied_, [this] { return filled_ - emptied_ + kWorthWaking <= kPieces; });
+    Count(emptied_, [this] { return filled_ - emptied_ + kMinPiecesToWake <= kPieces; });
   }
   // The other thread is woken when the lock is free again.
   template <class Wakes>

@@ -16,8 +16,8 @@ std::size_t ProcessorCount() {
   return count;
 }
 
-std::vector<RowRange> PartsForThreads(std::size_t count, std::size_t least) {
-  std::vector<RowRange> parts(std::clamp<std::size_t>(count / least, 1, ProcessorCount()));
+std::vector<RowRange> SplitForThreads(std::size_t count, std::size_t min_rows) {
+  std::vector<RowRange> parts(std::clamp<std::size_t>(count / min_rows, 1, ProcessorCount()));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     parts[i] = {count * i / parts.size(), count * (i + 1) / parts.size()};
   }

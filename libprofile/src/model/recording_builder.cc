@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <limits>
 #include <span>
@@ -43,22 +42,14 @@ std::size_t FirstBeyond(std::span<const RowId> rows, std::size_t count) {
   constexpr std::size_t kMostRows = std::size_t{1} << 31U;
   const auto last = static_cast<std::uint32_t>(std::min(count, kMostRows)) - 1;
   constexpr std::size_t kWorthAThread = std::size_t{1} << 20U;
-  const auto parts = PartsForThreads(rows.size(), kWorthAThread);
+  const auto parts = SplitForThreads(rows.size(), kWorthAThread);
   std::atomic<std::uint32_t> any = 0;
   OnThreads(parts.size(), [&](std::size_t i) {
-    std::array<std::uint32_t, 8> here{};  // compilers add such a number of rows at once
-    std::size_t row = parts[i].begin;
-    for (; row + here.size() <= parts[i].end; row += here.size()) {
-      for (std::size_t k = 0; k < here.size(); ++k) {
-        here[k] |= (last - rows[row + k].value()) | rows[row + k].value();
-      }
+    std::uint32_t here = 0;
+    for (const RowId row : rows.subspan(parts[i].begin, parts[i].end - parts[i].begin)) {
+      here |= (last - row.value()) | row.value();
     }
-    for (; row < parts[i].end; ++row) {
-      here[0] |= (last - rows[row].value()) | rows[row].value();
-    }
-    for (const std::uint32_t rows_of_one : here) {
-      any |= rows_of_one;
-    }
+    any |= here;
   });
   if (any >> 31U == 0 && count > 0) {
     return rows.size();

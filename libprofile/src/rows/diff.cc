@@ -92,7 +92,7 @@ void AddCallers(const Input& input, bool is_base, Granularity granularity, NodeS
                 CallersOfRows& rows) {
   const NodeWalker walker(*input.view, granularity, space);
   const std::span<const StackSum> stacks = input.sums->rows;
-  const auto parts = PartsForThreads(stacks.size(), input.sums->LeastPart());
+  const auto parts = SplitForThreads(stacks.size(), input.sums->MinRowsPerThread());
   std::vector<CallersOfRows> of_parts(parts.size());
   for (const auto& [node, callers] : rows) {
     for (CallersOfRows& part : of_parts) {

@@ -144,7 +144,8 @@ void FlatCum::Add(const View& view, const StackSums& sums, Granularity granulari
   const std::span<const StackSum> rows = sums.rows;
   std::vector<LineValue> of_line(view.recording().lines.size());
   // Each has sums of its own for all lines, which must not cost more than its stacks.
-  const auto parts = PartsForThreads(rows.size(), std::max(sums.LeastPart(), of_line.size()));
+  const auto parts =
+      SplitForThreads(rows.size(), std::max(sums.MinRowsPerThread(), of_line.size()));
   struct Part {
     Sums sums;
     std::vector<LineValue> of_line;

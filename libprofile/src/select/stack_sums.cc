@@ -99,7 +99,8 @@ StackSums SumInto(Rows rows, const View& view, const ValueChoice& choice, double
 }
 
 // What the reader summed, where nothing is left out or scaled.
-std::optional<StackSums> SumsOfReader(const View& view, const ValueChoice& choice, double scale) {
+std::optional<StackSums> SumsMadeWhileReading(const View& view, const ValueChoice& choice,
+                                              double scale) {
   const Profile& profile = *view.recording().profile;
   if (profile.sums.empty() || profile.sums[choice.type].of_stack.empty() ||
       !profile.sums[choice.type].magnitude.Fits() || scale != 1.0 || !view.KeepsAllLabels()) {
@@ -157,7 +158,7 @@ std::vector<std::uint32_t> DevicesOfLabels(const Recording& recording,
 
 StackSums SumByStack(const View& view, const ValueChoice& choice, double scale) {
   if (view.group_count() == 1) {
-    auto sums = SumsOfReader(view, choice, scale);
+    auto sums = SumsMadeWhileReading(view, choice, scale);
     return sums ? *std::move(sums) : SumInto(ByStack(view), view, choice, scale);
   }
   std::vector<std::uint32_t> groups;

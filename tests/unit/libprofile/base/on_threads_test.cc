@@ -32,10 +32,10 @@ TEST(OnThreads, ThrowsWhatAJobThrew) {
   EXPECT_EQ(done, 20);
 }
 
-TEST(PartsForThreads, AreAllRowsInOrder) {
+TEST(SplitForThreads, AreAllRowsInOrder) {
   for (const std::size_t count : {0U, 1U, 99U, 100U, 1001U, 100'000U}) {
     std::size_t next = 0;
-    const auto parts = PartsForThreads(count, 100);
+    const auto parts = SplitForThreads(count, 100);
     for (const RowRange& part : parts) {
       EXPECT_EQ(part.begin, next);
       EXPECT_TRUE(parts.size() == 1 || part.end - part.begin >= 100);

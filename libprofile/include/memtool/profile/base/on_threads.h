@@ -21,7 +21,7 @@ struct RowRange {
 };
 
 // `count` rows in as many parts of equal size as there are processors, but none smaller than
-// `least`, which is worth a thread. One part at least.
-std::vector<RowRange> PartsForThreads(std::size_t count, std::size_t least);
+// `min_rows`, which is worth a thread. One part at least.
+std::vector<RowRange> SplitForThreads(std::size_t count, std::size_t min_rows);
 
 }  // namespace memtool

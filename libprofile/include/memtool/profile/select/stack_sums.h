@@ -33,9 +33,9 @@ struct StackSums {
   bool saturated = false;
   bool counts_saturated = false;  // the sum of what the samples count did
 
-  // Rows that are worth a thread of their own (PartsForThreads). All of them where sums may be
+  // Rows that are worth a thread of their own (SplitForThreads). All of them where sums may be
   // clamped: then the order in which they are added makes a difference.
-  [[nodiscard]] std::size_t LeastPart() const {
+  [[nodiscard]] std::size_t MinRowsPerThread() const {
     constexpr std::size_t kWorthAThread = std::size_t{1} << 15U;
     return saturated ? rows.size() + 1 : kWorthAThread;
   }
