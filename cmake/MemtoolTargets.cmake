@@ -1,4 +1,5 @@
 # One place for warnings, language standard and test registration.
+include(MemtoolOptimization)
 include(MemtoolUnity)
 
 # memtool_warnings(<target>): what every target of the project is compiled with.
@@ -35,10 +36,8 @@ function(memtool_add_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   memtool_warnings(${name})
   # At the end of the folder's list, when all of its sources are known.
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_optimize_hot ${name})")
   cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_unity ${name})")
-  if(EMSCRIPTEN)
-    cmake_language(EVAL CODE "cmake_language(DEFER CALL memtool_fast_where_hot ${name})")
-  endif()
 endfunction()
 
 # memtool_add_test(<name> SOURCES ... LINKS ... LABELS ... [SHARDS <n>])
@@ -49,6 +48,7 @@ function(memtool_add_test name)
   add_executable(${name} ${arg_SOURCES})
   memtool_warnings(${name})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  memtool_optimize_hot(${name})
   memtool_unity(${name})
   memtool_link(${name})
   if(NOT arg_SHARDS)

@@ -36,28 +36,3 @@ file(WRITE ${MEMTOOL_HEADERS}/expat_config.h "#define BYTEORDER 1234
 third_party(EXPAT::EXPAT INCLUDES expat/expat/lib SOURCES expat/expat/lib/xmlparse.c expat/expat/lib/xmlrole.c
   expat/expat/lib/xmltok.c DEFINES XML_STATIC)
 third_party(yaml-cpp UNITY INCLUDES yaml-cpp/include SOURCES yaml-cpp/src/*.cpp DEFINES YAML_CPP_STATIC_DEFINE)
-
-# A page is opened more often than it is downloaded over again, but it is sent as a file: code is
-# made small, except where most of the time goes. em++ adds -fno-inline-functions for -Oz, even
-# where -O2 follows. The preset undoes that: without inlining, code is larger and takes three times as long.
-set(MEMTOOL_HOT
-  "/support/(byte_[a-z]*|code_stacks|known_runs)" "/support/pickle/(pickle_machine|value_stack)"
-  "/torch_snapshot/(events|finish|frames|snapshot_builder|state)"
-  "/pprof/(decoder|pprof_reader|resolve|sample_columns)"
-  /src/allocator/allocator_state
-  /src/answers/write
-  /src/model/recording_builder
-  "/src/base/(key_hash|shared_text|string_table)"
-  "/src/replay/(base_sizes|replay)"
-  "/src/whatif/(caching_allocator|free_set|player)")
-# memtool_fast_where_hot(<target>): at the end of the target's list.
-function(memtool_fast_where_hot target)
-  get_target_property(sources ${target} SOURCES)
-  foreach(hot IN LISTS MEMTOOL_HOT)
-    foreach(source IN LISTS sources)
-      if("${CMAKE_CURRENT_SOURCE_DIR}/${source}" MATCHES "${hot}\\.cc$")
-        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -O2)
-      endif()
-    endforeach()
-  endforeach()
-endfunction()

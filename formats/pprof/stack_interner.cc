@@ -42,6 +42,11 @@ constexpr std::array<std::uint32_t, kIdsOfWord> IdsOfTwoBytes(std::uint64_t word
   return each;
 }
 
+[[noreturn]] void ThrowUnknown(std::uint64_t location) {
+  ThrowRead(ErrorCode::kMalformed, 0, {},
+            fmt::format("refers to location id {}, which does not exist", location));
+}
+
 }  // namespace
 
 StackInterner::Hash StackInterner::HashOf(std::span<const std::byte> stack) {
@@ -134,8 +139,7 @@ void StackInterner::Resolve(StackId id, const IdMap& rows) {
   const auto row_of = [&rows](std::uint64_t location) {
     const std::uint32_t row = rows.Row(location);
     if (row == IdMap::kNone) {
-      ThrowRead(ErrorCode::kMalformed, 0, {},
-                fmt::format("refers to location id {}, which does not exist", location));
+      ThrowUnknown(location);
     }
     return LocationId(row);
   };
