@@ -1,4 +1,4 @@
-// What interners look up: open addressing with linear probing, never more than half full.
+// The hash table of interners: open addressing with linear probing, never more than half full.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class ProbeTable {
   [[nodiscard]] const Slot& Home(std::uint64_t hash) const {
     return slots_[static_cast<std::size_t>(hash) & (slots_.size() - 1)];
   }
-  // The slot that `is_equal`, or the free one for what is not in the table.
+  // The slot for which `is_equal` holds, or the free one where such a slot belongs.
   template <class IsEqual>
   Slot& Find(std::uint64_t hash, IsEqual is_equal) {
     const std::size_t mask = slots_.size() - 1;

@@ -139,7 +139,6 @@ class Place:
     def fill(self):
         """A new folder: no command line sees what another wrote."""
         work = Path(tempfile.mkdtemp(dir=self.folder))
-        (work / "docs").mkdir()
         subprocess.run(["memtool", "demo", work], env=self.environment, stdout=subprocess.DEVNULL, check=True)
         self.written = {path.name for path in work.iterdir()}
         return work
@@ -198,7 +197,7 @@ def check_line(line, place, source):
     for name in written(line.text):
         if not (work / name).exists() or not (work / name).stat().st_size:
             return f"did not write {name}"
-        if name.endswith(".png") and not same_picture(work / name, source / name):
+        if name.endswith(".png") and not same_picture(work / name, source / "docs" / name):
             return f"{name} is not the picture that the README shows"
     if line.text.startswith("memtool run "):
         log, = [path for path in work.glob("memtool.*.mtcap") if path.name not in place.written]
@@ -306,7 +305,7 @@ def check(readme, place, source):
         elif found:
             wrong.append(f"line {line.at}: {line.text}: {found}")
     for picture in readme.pictures:
-        if not any(picture in written(line.text) for line in readme.lines):
+        if not any(Path(picture).name in written(line.text) for line in readme.lines):
             wrong.append(f"no command line makes the picture {picture}")
     wrong += [f"link to {link}, which is not there" for link in readme.links if not (source / link).exists()]
     commands = set(re.findall(r"^(\w+) ", place.run("memtool help commands", place.folder).stdout, re.M))

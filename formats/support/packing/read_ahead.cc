@@ -37,7 +37,7 @@ constexpr std::uint64_t kWorthAThread = std::uint64_t{16} << 20U;
 // processors share a cache for.
 constexpr std::size_t kPieces = 24;
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10U;
-// A thread that waits is woken when it has some time to work: waking it takes as long as a good
+// A thread that waits is woken once there is work for a while: waking it takes as long as a good
 // part of a piece.
 constexpr std::size_t kMinPiecesToWake = 6;
 // Before each piece, for what its reader has left of the one before.
