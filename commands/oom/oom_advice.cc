@@ -210,11 +210,7 @@ constexpr std::array kAdvice{
     AdviceWords{OomAdviceKind::kRaiseReserve, "TRY",
                 "a larger expandable_segments_reserve in {variable}, above the {bytes} asked for; "
                 "the message names the class, where it has one"},
-    AdviceWords{OomAdviceKind::kLowerUtilization, "TRY",
-                "a lower gpu_memory_utilization, to fit the {bytes} that is free, or ending what "
-                "else holds memory on this device"},
-    AdviceWords{OomAdviceKind::kShorterContext, "TRY",
-                "a smaller max_model_len, or a higher gpu_memory_utilization"},
+    AdviceWords{OomAdviceKind::kOfWording, "TRY", "{helps}"},
     AdviceWords{OomAdviceKind::kExpandableSegments, "TRY", "", Expandable},
     AdviceWords{OomAdviceKind::kMaxSplitSize, "TRY", "", MaxSplit},
     AdviceWords{OomAdviceKind::kSmallerRequest, "TRY",
@@ -283,6 +279,7 @@ std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase
       fmt::arg("device", platform.device), fmt::arg("framework", platform.framework),
       fmt::arg("torch", TorchModule(found.platform)), fmt::arg("live", SizeOf(GetLive(found))),
       fmt::arg("recording", RecordingOf(found)),
+      fmt::arg("helps", found.message ? found.message->helps : std::string()),
       fmt::arg("given", found.state ? ReturnableText(found.state->gives) : std::string()),
       fmt::arg("kept", found.state ? PrivatePoolText(found.state->gives) : std::string()));
 }

@@ -98,6 +98,15 @@ void AddKnown(const OomCase& found, std::vector<OomSentence>& sentences) {
     return;
   }
   const OomMessage& message = *found.message;
+  if (found.room && found.conclusion.reason != OomReason::kNoRoom) {
+    sentences.push_back(
+        {"KNOWN",
+         fmt::format("of the {} that line {} says was free, {} had taken {}, and {} should have "
+                     "been left: something else took it since",
+                     FormatSize(found.room->free),
+                     FormatCount(static_cast<std::int64_t>(found.room->line)), found.room->producer,
+                     FormatSize(found.room->taken), FormatSize(found.room->left()))});
+  }
   if (!found.conclusion.requested_part.empty()) {
     sentences.push_back({"KNOWN", fmt::format("the {} asked for are the program's {}",
                                               SizeOf(found.facts.requested_bytes),

@@ -176,6 +176,17 @@ std::string StartRefused(const OomCase& found) {
                      FormatSize(found.verdict.short_in_all));
 }
 
+std::string NoRoom(const OomCase& found) {
+  const OomRoom& room = *found.room;
+  const std::string left = room.left() > 0 ? "the " + FormatSize(room.left()) + " left is "
+                                           : "with what was asked for, that is ";
+  return fmt::format("full: of the {} that line {} says was free, {} had taken {}; {}{} {}",
+                     FormatSize(room.free), FormatCount(static_cast<std::int64_t>(room.line)),
+                     room.producer, FormatSize(room.taken), left,
+                     FormatSize(found.verdict.short_in_all),
+                     room.left() > 0 ? "less than asked for" : "too much");
+}
+
 // Of a log or of requests alone.
 std::string FreeUnknown(const OomCase& found) {
   return fmt::format(
@@ -224,6 +235,10 @@ std::string Why(const OomCase& found) {
       return Reserve(found);
     case OomReason::kStartRefused:
       return StartRefused(found);
+    case OomReason::kNoRoom:
+      return NoRoom(found);
+    case OomReason::kOfWording:
+      return fmt::format("{}: {}", ToName(found.verdict.why), found.message->why);
     case OomReason::kHostMemory:
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:

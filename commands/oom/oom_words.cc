@@ -150,9 +150,9 @@ std::string Headline(const OomAnswer& answer) {
   if (answer.found) {
     return Headline(*answer.found);
   }
-  return fmt::format("NO OUT-OF-MEMORY MESSAGE in {} ({} lines, {})",
+  return fmt::format("NO OUT-OF-MEMORY MESSAGE in {} ({}, {})",
                      answer.head.inputs.empty() ? "the log" : answer.head.inputs.front().path,
-                     FormatCount(answer.log_lines), FormatSize(answer.log_bytes));
+                     Counted(answer.log_lines, "line"), FormatSize(answer.log_bytes));
 }
 
 // "vLLM says: weights 13.00 GiB (line 117), KV cache 4.00 GiB (line 134); of 23.52 GiB"

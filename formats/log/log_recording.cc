@@ -11,7 +11,6 @@
 
 #include "log/place_events.h"
 #include "memtool/profile/account/oom_message.h"
-#include "memtool/profile/base/numbers.h"
 #include "memtool/profile/model/recording_builder.h"
 
 namespace memtool::formats::log {
@@ -20,20 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxPlaces = 250;  // an event names its domain with one byte
 constexpr std::size_t kMaxMarks = 10'000;
-
-// llama.cpp's and ollama's names of buffers: "CUDA0", "MTL0_Mapped", "CUDA_Host", "CPU_REPACK".
-bool IsHost(std::string_view device) {
-  return device.starts_with("CPU") || device.starts_with("AMX") || device.ends_with("_Host");
-}
-
-std::optional<std::int32_t> Ordinal(std::string_view device) {
-  const std::size_t first = device.find_first_of("0123456789");
-  if (first == std::string_view::npos) {
-    return std::nullopt;
-  }
-  device.remove_prefix(first);
-  return TakeNumber<std::int32_t>(device);
-}
 
 // Whose memory on which device a statement is about.
 struct Place {
@@ -50,11 +35,11 @@ struct Place {
 Place PlaceOf(const Statement& statement, const StringTable& strings) {
   const std::string_view device = statement.device.valid() ? strings[statement.device] : "";
   const std::string_view process = statement.process.valid() ? strings[statement.process] : "";
-  const bool host = statement.host || IsHost(device);
-  return {.host = host,
-          .device = host ? -1 : Ordinal(device).value_or(std::max(statement.rank, 0)),
-          .rank = statement.rank,
-          .process = process.substr(0, process.find(" pid="))};
+  return {
+      .host = statement.host,
+      .device = statement.host ? -1 : DeviceNumber(device).value_or(std::max(statement.rank, 0)),
+      .rank = statement.rank,
+      .process = process.substr(0, process.find(" pid="))};
 }
 
 std::string NameOf(const Place& place) {

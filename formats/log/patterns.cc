@@ -85,6 +85,16 @@ bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
     if (!pattern.wording) {
       Refuse(field.value.mark, fmt::format("no wording is called '{}'", field.value.text));
     }
+  } else if (field.key == "cause") {
+    pattern.cause = FindCause(field.value.text);
+    if (!pattern.cause) {
+      Refuse(field.value.mark, fmt::format("no cause is called '{}'", field.value.text),
+             "limit, full, fragmentation, too-large");
+    }
+  } else if (field.key == "why") {
+    pattern.why = field.value.text;
+  } else if (field.key == "try") {
+    pattern.helps = field.value.text;
   } else if (field.key == "example") {
     pattern.example = field.value.text;
   } else if (field.key == "gives") {
@@ -109,11 +119,14 @@ Pattern ReadPattern(const std::string& producer, const YamlValue::Member& entry,
     if (!ReadField(field, pattern)) {
       Refuse(field.mark, fmt::format("a pattern has no '{}'", field.key),
              "pattern, versions, kind, adds, rounds, host, titled, repeats, report, after_retry, "
-             "alone, cut, memory, wording, example, gives");
+             "alone, cut, memory, wording, cause, why, try, example, gives");
     }
   }
   if (pattern.expression.empty()) {
     Refuse(entry.mark, fmt::format("'{}' has no pattern", entry.key));
+  }
+  if (pattern.cause.has_value() == pattern.why.empty()) {
+    Refuse(entry.mark, fmt::format("'{}' has one of cause and why, not both", entry.key));
   }
   return pattern;
 }

@@ -67,6 +67,10 @@ struct Pattern {
   bool cut = false;                   // of a failure: the end of the message is missing
   std::optional<OomWording> wording;  // of a failure
   std::string memory;                 // that a failure is about; may be empty
+  // Of a failure or a detail, see OomMessage; may be absent or empty.
+  std::optional<OomCause> cause;
+  std::string why;
+  std::string helps;
   std::string example;
   std::vector<std::string> gives;  // "weights=1.5GiB"
   std::string expression;          // of RE2

@@ -193,6 +193,12 @@ void StatementScan::TakeText(Capture::Kind kind, std::string_view word, Statemen
   }
 }
 
+// llama.cpp's and ollama's names of buffers of the host, among "CUDA0" and "MTL0_Mapped".
+bool StatementScan::IsHostBuffer(StringId device) const {
+  const std::string_view name = device.valid() ? statements_.strings[device] : std::string_view();
+  return name.starts_with("CPU") || name.starts_with("AMX") || name.ends_with("_Host");
+}
+
 // What a pattern says of where comes first, whichever group has it.
 void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
   const auto text_of = [this](std::size_t group) {
@@ -218,6 +224,7 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
         statement.value = amount->value;
         statement.below = amount->below;
         statement.above = amount->above;
+        statement.host = statement.host || IsHostBuffer(statement.device);
         Add(statement);
         const bool first = reported_.emplace(capture.amount, statement.device).second;
         only_reports_ = only_reports_ && pattern.report && first;

@@ -70,6 +70,7 @@ class StatementScan {
   void Add(const Statement& statement);
   void TakeUnread(const LogLine& line);
   StringId Intern(std::string_view name);
+  [[nodiscard]] bool IsHostBuffer(StringId device) const;
 
   std::vector<Table> tables_;
   std::vector<std::uint32_t> chosen_;

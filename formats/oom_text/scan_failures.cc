@@ -8,7 +8,6 @@
 
 #include "log/line_prefix.h"
 #include "memtool/profile/base/arithmetic.h"
-#include "memtool/profile/base/numbers.h"
 #include "oom_text/scan.h"
 #include "oom_text/words/line_body.h"
 
@@ -19,12 +18,6 @@ using log::GetRank;
 using log::GetTag;
 
 namespace {
-
-// The number that a name of a device ends with: "cuda:1", "ROCm0".
-std::optional<int> NumberAtEnd(std::string_view name) {
-  const std::size_t other = name.find_last_not_of("0123456789");
-  return ParseNumber<int>(name.substr(other == std::string_view::npos ? 0 : other + 1));
-}
 
 // As far as both say what was asked for, and exactly enough.
 bool IsSameRequest(const OomMessage& a, const OomMessage& b) {
@@ -80,6 +73,17 @@ void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
   }
 }
 
+// What its pattern knows beyond the line; what a later line knows is more exact.
+void Explain(OomMessage& message, const log::Pattern& pattern) {
+  if (pattern.cause) {
+    message.cause = pattern.cause;
+    message.why = pattern.why;
+  }
+  if (!pattern.helps.empty()) {
+    message.helps = pattern.helps;
+  }
+}
+
 }  // namespace
 
 OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine& line) const {
@@ -95,13 +99,14 @@ OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine&
   message.shape = found.shape;
   message.op = found.op;
   Fill(message, found.amounts);
+  Explain(message, pattern);
   if (!message.requested_bytes && !message.free && !message.limit && !pattern.host &&
       !pattern.wording) {
     message.wording = OomWording::kNoFigures;
   }
   for (const Statement& amount : found.amounts) {
     if (amount.device.valid()) {
-      message.gpu = NumberAtEnd(statements_.Text(amount.device));
+      message.gpu = DeviceNumber(statements_.Text(amount.device));
     }
   }
   constexpr std::size_t kBefore = 200;
@@ -130,6 +135,7 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
                                                 again.gpu.value_or(-1) == last.gpu.value_or(-1);
   if (detail || same) {
     Fill(last, found.amounts);
+    Explain(last, *found.pattern);
   }
   return detail || same;
 }

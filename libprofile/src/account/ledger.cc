@@ -13,6 +13,7 @@ namespace {
 // What one process held, by amount.
 struct Held {
   std::map<std::uint8_t, LedgerPart> by_amount;
+  std::int64_t taken = 0;  // since a line said what was free
   std::uint32_t run = 0;
   std::string_view producer;
   std::int32_t rank = -1;
@@ -20,6 +21,7 @@ struct Held {
   void Take(const Statement& statement, std::string_view from) {
     if (statement.run != run) {
       by_amount.clear();
+      taken = 0;
       run = statement.run;
     }
     producer = from;
@@ -34,10 +36,15 @@ struct Held {
                    .bytes = adds ? SaturatingAdd(before.bytes, statement.value) : statement.value,
                    .precision = adds ? SaturatingAdd(before.precision, precision) : precision,
                    .line = statement.line};
+    const std::int64_t grown = SaturatingSubtract(at->second.bytes, before.bytes);
+    taken = statement.what().name == "free"              ? 0
+            : statement.what().role == AmountRole::kPart ? SaturatingAdd(taken, grown)
+                                                         : taken;
   }
 
   [[nodiscard]] Ledger Make(std::string_view process) const {
-    Ledger ledger{.producer = std::string(producer), .process = std::string(process)};
+    Ledger ledger{
+        .producer = std::string(producer), .process = std::string(process), .taken = taken};
     const bool has_parts = std::any_of(by_amount.begin(), by_amount.end(), [](const auto& each) {
       return AmountKinds()[each.first].role == AmountRole::kPart && each.second.bytes > 0;
     });
@@ -48,6 +55,7 @@ struct Held {
       }
       for (const auto& [name, to] : {std::pair("total", &ledger.total),
                                      {"requested", &ledger.requested},
+                                     {"free", &ledger.free},
                                      {"host_free", &ledger.host_free}}) {
         *to = kind.name == name ? std::optional(part) : *to;
       }
@@ -79,14 +87,20 @@ namespace {
 using ProcessOfRank = std::pair<std::string_view, std::int32_t>;
 
 std::map<ProcessOfRank, Held> HeldBefore(std::span<const Statement> statements,
-                                         const StringTable& strings, std::uint64_t line) {
+                                         const StringTable& strings, std::uint64_t line,
+                                         std::optional<int> device) {
+  const auto is_elsewhere = [&](const Statement& statement) {
+    const auto number = statement.device.valid() ? DeviceNumber(strings[statement.device])
+                                                 : std::optional<std::int32_t>();
+    return device && number && *number != *device;
+  };
   std::map<ProcessOfRank, Held> places;
   for (const Statement& statement : statements) {
     if (statement.line > line) {
       break;
     }
     const bool host_part = statement.host && statement.what().role == AmountRole::kPart;
-    if (statement.kind == StatementKind::kMeasured && !host_part) {
+    if (statement.kind == StatementKind::kMeasured && !host_part && !is_elsewhere(statement)) {
       const std::string_view process =
           statement.process.valid() ? strings[statement.process] : std::string_view();
       places[{process, statement.rank}].Take(statement, strings[statement.producer]);
@@ -102,7 +116,7 @@ std::optional<Ledger> LedgerBefore(std::span<const Statement> statements,
                                    const LedgerOwner& owner) {
   std::optional<Ledger> best;
   int best_fit = -1;
-  for (const auto& [place, held] : HeldBefore(statements, strings, line)) {
+  for (const auto& [place, held] : HeldBefore(statements, strings, line, owner.device)) {
     Ledger ledger = held.Make(place.first);
     if (ledger.parts.empty()) {
       continue;

@@ -1,13 +1,24 @@
 #include "memtool/profile/account/oom.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
+#include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 
 namespace memtool {
 
 namespace {
+
+constexpr std::array<std::pair<OomCause, std::string_view>, 6> kCauses{{
+    {OomCause::kUnknown, "unknown"},
+    {OomCause::kLimit, "limit"},
+    {OomCause::kFragmentation, "fragmentation"},
+    {OomCause::kFull, "full"},
+    {OomCause::kTooLarge, "too-large"},
+    {OomCause::kUnexplained, "unexplained"},
+}};
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20U;
 constexpr std::int64_t kMinLarge = 10 * kMiB;  // below this, a segment of kLargeBuffer is shared
@@ -296,6 +307,18 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
   verdict.close =
       distance <= SaturatingAdd(blur, state != nullptr ? 0 : GetPrecision(facts.cached));
   return verdict;
+}
+
+std::string_view ToName(OomCause cause) {
+  return std::find_if(kCauses.begin(), kCauses.end(),
+                      [cause](const auto& each) { return each.first == cause; })
+      ->second;
+}
+
+std::optional<OomCause> FindCause(std::string_view name) {
+  const auto* const found = std::find_if(kCauses.begin(), kCauses.end(),
+                                         [name](const auto& each) { return each.second == name; });
+  return found == kCauses.end() ? std::nullopt : std::optional(found->first);
 }
 
 }  // namespace memtool

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "memtool/profile/base/numbers.h"
+
 namespace memtool {
 
 namespace {
@@ -62,6 +64,11 @@ std::optional<std::uint8_t> FindAmount(std::string_view name) {
                                [name](const AmountKind& kind) { return kind.name == name; });
   return at == kAmounts.end() ? std::nullopt
                               : std::optional(static_cast<std::uint8_t>(at - kAmounts.begin()));
+}
+
+std::optional<std::int32_t> DeviceNumber(std::string_view device) {
+  device.remove_prefix(std::min(device.find_first_of("0123456789"), device.size()));
+  return TakeNumber<std::int32_t>(device);
 }
 
 }  // namespace memtool

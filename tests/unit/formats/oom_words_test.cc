@@ -5,8 +5,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "log/patterns.h"
 #include "memtool/formats/oom_text.h"
+#include "memtool/profile/answers/oom_advice.h"
+#include "memtool/profile/answers/oom_case.h"
 #include "oom_text/scan.h"
 #include "support/files.h"
 #include "support/oom_log.h"
@@ -143,6 +148,52 @@ TEST(OomWords, WordsOf2026) {
     EXPECT_EQ(test::GetBytes(message.capacity), capacity) << text;
     EXPECT_EQ(message.gpu.value_or(-1), gpu) << text;
   }
+}
+
+// Whoever's job died wants to know what to do: no wording that the table has leaves that out.
+TEST(OomWords, EveryFailureOfTheTableHasAdvice) {
+  for (const log::Pattern& pattern : log::BuiltinPatterns().patterns()) {
+    if (pattern.kind != log::Pattern::Kind::kFailure || pattern.cut || pattern.after_retry) {
+      continue;
+    }
+    const OomLog log = FindOoms(pattern.example + "\n");
+    ASSERT_EQ(log.found, 1U) << pattern.place;
+    const std::vector<OomAdvice> advice = Advise(MakeCase(log.messages[0]));
+    EXPECT_TRUE(std::any_of(advice.begin(), advice.end(),
+                            [](const OomAdvice& each) {
+                              return each.kind >= OomAdviceKind::kEndProcess &&
+                                     each.kind < OomAdviceKind::kExpandableIsOn;
+                            }))
+        << pattern.place << ": " << pattern.example;
+  }
+}
+
+// What failed stands in a line behind the one that says that memory ran out.
+TEST(OomWords, ALaterLineHasTheBetterAdvice) {
+  const std::string refused =
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 160.00 MiB on device 0: cudaMalloc "
+      "failed: out of memory\n";
+  for (const auto& [line, helps] :
+       {std::pair("graph_reserve: failed to allocate compute buffers", "smaller compute buffers"),
+        {"llama_init_from_model: failed to allocate compute pp buffers", "smaller compute buffers"},
+        {"llama_init: failed to allocate buffer for kv cache", "smaller KV cache"},
+        {"llama_model_load: error loading model: unable to allocate CUDA0 buffer", "--n-cpu-moe"},
+        {"main: exiting", "fewer layers"}}) {
+    const OomLog log = FindOoms(
+        refused + "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 167772160\n" +
+        line);
+    ASSERT_EQ(log.found, 1U) << line;
+    EXPECT_NE(log.messages[0].helps.find(helps), std::string::npos) << log.messages[0].helps;
+  }
+}
+
+TEST(OomWords, AWordingWithOneCauseIsAVerdict) {
+  const OomCase found = MakeCase(
+      FindOoms("RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.")
+          .messages.at(0));
+  EXPECT_EQ(VerdictName(found), "limit");
+  EXPECT_EQ(found.conclusion.reason, OomReason::kOfWording);
+  EXPECT_FALSE(found.judged()) << "no figure was lacking";
 }
 
 // Of all entries of the table: broken at any blank, or within a word, by a program that wraps

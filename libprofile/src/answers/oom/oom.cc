@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "answers/oom/oom_conclude.h"
 #include "answers/oom/oom_figures.h"
 #include "answers/oom/oom_order.h"
 #include "answers/oom/oom_table_rows.h"
@@ -386,6 +387,25 @@ void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answ
   answer.other_count = messages.found - (number > 0 ? 1 : 0);
 }
 
+// A message that says only what was asked for, and a log that says what there was before it.
+void UseLedger(const Ledger& ledger, OomCase& found) {
+  if (found.conclusion.reason != OomReason::kOnlyRequested || !found.place.gpu || !ledger.free) {
+    return;
+  }
+  found.room = OomRoom{.producer = ledger.producer,
+                       .free = ledger.free->bytes,
+                       .line = ledger.free->line,
+                       .taken = ledger.taken};
+  const std::int64_t lacking =
+      SaturatingSubtract(found.facts.requested_bytes->bytes, found.room->left());
+  if (lacking > 0) {
+    found.verdict.why = OomCause::kFull;
+    found.verdict.in_all = std::max<std::int64_t>(found.room->left(), 0);
+    found.verdict.short_in_all = lacking;
+    Conclude(found);
+  }
+}
+
 OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view path) {
   OomAnswer answer{.messages = messages.found,
                    .message = number,
@@ -405,7 +425,6 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
     }
     answer.order = GetOrder(messages);
     AddRows(TableHolders(*answer.found), answer);
-    answer.advice = Advise(*answer.found);
     AddOthers(messages, number, answer);
   }
   if (messages.strings != nullptr) {
@@ -414,7 +433,13 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
     const OomMessage& message = number > 0 ? messages.at(number) : none;
     answer.ledger =
         LedgerBefore(messages.statements, *messages.strings, number > 0 ? message.line : kEnd,
-                     {.prefix = message.prefix, .rank = message.rank});
+                     {.prefix = message.prefix, .rank = message.rank, .device = message.gpu});
+  }
+  if (answer.found) {
+    if (answer.ledger) {
+      UseLedger(*answer.ledger, *answer.found);
+    }
+    answer.advice = Advise(*answer.found);
   }
   return answer;
 }

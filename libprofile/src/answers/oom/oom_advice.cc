@@ -39,6 +39,9 @@ class Adviser {
       } else {
         ForVerdict();
       }
+      if (found_.message && !found_.message->helps.empty()) {
+        Add({.kind = Kind::kOfWording});
+      }
       OtherProcesses(false);
       OtherMemory();
     } else if (found_.state && !found_.state->exceeds()) {
@@ -176,10 +179,6 @@ class Adviser {
         return Add({.kind = Kind::kRaiseReserve,
                     .bytes = GetBytes(found_.facts.requested_bytes),
                     .variable = GetPlatform(found_).variable});
-      case OomReason::kStartRefused:
-        return Add(found_.facts.limit ? OomAdvice{.kind = Kind::kShorterContext}
-                                      : OomAdvice{.kind = Kind::kLowerUtilization,
-                                                  .bytes = GetBytes(found_.facts.free)});
       case OomReason::kLimit:
       case OomReason::kUnstatedLimit:
         Add({.kind = Kind::kRaiseLimit, .bytes = GetBytes(found_.facts.limit)});
@@ -377,7 +376,7 @@ class Adviser {
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 43> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 42> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -392,8 +391,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kLiftMpsLimit, "lift_mps_limit"},
       {Kind::kRaiseLimit, "raise_limit"},
       {Kind::kRaiseReserve, "raise_reserve"},
-      {Kind::kLowerUtilization, "lower_utilization"},
-      {Kind::kShorterContext, "shorter_context"},
+      {Kind::kOfWording, "of_wording"},
       {Kind::kExpandableSegments, "expandable_segments"},
       {Kind::kMaxSplitSize, "max_split_size"},
       {Kind::kTrials, "trials"},

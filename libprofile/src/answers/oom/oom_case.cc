@@ -170,6 +170,10 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   if (wording == OomWording::kLibrary && facts.limit && facts.requested_bytes) {
     JudgeLibrary(facts, found.verdict);
   }
+  if (found.verdict.why == OomCause::kUnknown && message.cause) {
+    found.verdict.why = *message.cause;
+    found.verdict.by_wording = true;
+  }
 }
 
 }  // namespace

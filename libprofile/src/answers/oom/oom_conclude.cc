@@ -53,6 +53,12 @@ OomReason GetReason(const OomCase& found) {
       found.verdict.why != OomCause::kTooLarge) {
     return OomReason::kReserve;
   }
+  if (found.verdict.by_wording) {
+    return OomReason::kOfWording;
+  }
+  if (found.room && found.verdict.why == OomCause::kFull) {
+    return OomReason::kNoRoom;
+  }
   switch (found.verdict.why) {
     case OomCause::kFragmentation:
       return OomReason::kFragmentation;
@@ -130,7 +136,7 @@ void Conclude(OomCase& found) {
 
 std::string_view ToName(OomReason reason) {
   using Reason = OomReason;
-  static constexpr std::array<std::pair<Reason, std::string_view>, 20> kNames{{
+  static constexpr std::array<std::pair<Reason, std::string_view>, 22> kNames{{
       {Reason::kNone, "none"},
       {Reason::kFragmentation, "fragmentation"},
       {Reason::kFull, "full"},
@@ -145,6 +151,8 @@ std::string_view ToName(OomReason reason) {
       {Reason::kDriverRefused, "driver_refused"},
       {Reason::kReserve, "reserve"},
       {Reason::kStartRefused, "start_refused"},
+      {Reason::kOfWording, "of_wording"},
+      {Reason::kNoRoom, "no_room"},
       {Reason::kHostMemory, "host_memory"},
       {Reason::kNoFigures, "no_figures"},
       {Reason::kOnlyRequested, "only_asked"},
@@ -164,19 +172,11 @@ std::string_view ToName(OomRuledOut ruled_out) {
 }
 
 std::string_view VerdictName(const OomCase& found) {
-  static constexpr std::array<std::pair<OomCause, std::string_view>, 6> kNames{{
-      {OomCause::kUnknown, "unknown"},
-      {OomCause::kLimit, "limit"},
-      {OomCause::kFragmentation, "fragmentation"},
-      {OomCause::kFull, "full"},
-      {OomCause::kTooLarge, "too-large"},
-      {OomCause::kUnexplained, "unexplained"},
-  }};
   if (!found.failed) {
     return "none";
   }
-  return found.conclusion.reason == OomReason::kReserve ? "limit"
-                                                        : NameIn(kNames, found.verdict.why);
+  return ToName(found.conclusion.reason == OomReason::kReserve ? OomCause::kLimit
+                                                               : found.verdict.why);
 }
 
 }  // namespace memtool

@@ -71,6 +71,18 @@ TEST(Patterns, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_EQ(refused("arena holds {#weights}"), "t.yaml:3:14: no amount is called {weights}");
 }
 
+TEST(Patterns, ACauseHasItsWords) {
+  const auto refused = [](const std::string& fields) {
+    const auto table = PatternTable::Parse(
+        "P:\n  n: {pattern: \"no room left\", kind: failure, " + fields + "}\n", "t.yaml");
+    return table ? "accepted" : table.error().input + ": " + table.error().message;
+  };
+  EXPECT_EQ(refused("cause: limit, why: too little is left"), "accepted");
+  EXPECT_EQ(refused("cause: lmiit, why: too little is left"),
+            "t.yaml:2:54: no cause is called 'lmiit'");
+  EXPECT_EQ(refused("cause: limit"), "t.yaml:2:3: 'n' has one of cause and why, not both");
+}
+
 TEST(Patterns, FixedTextIsNoExpression) {
   const auto table = PatternTable::Parse(
       "P:\n  n:\n    pattern: \"pool (a+b) [x] holds {weights}\"\n    example: x\n", "t.yaml");

@@ -30,6 +30,8 @@ struct Ledger {
   std::optional<LedgerPart> total;      // of the device
   std::optional<LedgerPart> requested;  // what the program may take
   std::optional<LedgerPart> host_free;  // memory of the host that was available
+  std::optional<LedgerPart> free;       // of the device, when a line said so last
+  std::int64_t taken = 0;               // by how much the parts grew since
   [[nodiscard]] std::int64_t sum() const;
 };
 
@@ -38,6 +40,8 @@ struct Ledger {
 struct LedgerOwner {
   std::string_view prefix;  // of the message's line, "(EngineCore pid=71)"
   std::optional<int> rank;
+  // What lines say of other devices is left out.
+  std::optional<int> device{};
 };
 
 // Of the last run that began before `line`. None without a part. `strings`: of the statements.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memtool/profile/account/account.h"
@@ -70,6 +71,11 @@ enum class OomCause : std::uint8_t {
   kTooLarge,       // more than the device has in all
   kUnexplained,    // the driver had more free than was wanted
 };
+// "too-large"
+std::string_view ToName(OomCause cause);
+// The one of that name; none where none has it.
+std::optional<OomCause> FindCause(std::string_view name);
+
 struct OomVerdict {
   OomCause why = OomCause::kUnknown;
   std::int64_t short_of_driver = 0;  // wanted − free; 0 when the driver had enough
@@ -77,6 +83,7 @@ struct OomVerdict {
                             // leaves if that decided
   std::int64_t short_in_all = 0;  // asked − in_all; 0 when it would fit in one piece
   bool close = false;             // rounding of the figures could change the verdict
+  bool by_wording = false;        // a message without figures says so; all figures here are 0
 };
 
 // The allocator's state when the allocation failed, as far as it matters to the request. A request

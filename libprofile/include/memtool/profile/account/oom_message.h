@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "memtool/profile/account/oom.h"
 #include "memtool/profile/account/oom_number.h"
 #include "memtool/profile/account/oom_tables.h"
 
@@ -90,6 +91,11 @@ struct OomMessage {
   std::shared_ptr<const OomPool> pool{};
   std::optional<OomRemat> remat{};  // the compiler's last warning before it
   std::string shape{};              // of the one allocation that it is about
+  // By the table of wordings (formats/log/patterns.yaml): the cause, where the wording has only
+  // one, in words, and what helps. May be absent or empty.
+  std::optional<OomCause> cause{};
+  std::string why{};
+  std::string helps{};
 };
 
 // Of the allocator that XLA and TensorFlow share, whose pool's figures stand below the message.

@@ -11,6 +11,7 @@
 
 #include "memtool/profile/account/oom.h"
 #include "memtool/profile/account/oom_message.h"
+#include "memtool/profile/base/arithmetic.h"
 #include "memtool/profile/model/recording.h"
 #include "memtool/profile/select/selection.h"
 
@@ -50,6 +51,8 @@ enum class OomReason : std::uint8_t {
   kDriverRefused,    // the driver had more free than was wanted
   kReserve,          // the message says that expandable_segments_reserve is too small for it
   kStartRefused,     // a server does not start with the memory that is available
+  kOfWording,        // the message has no figures, but its wording has one cause only
+  kNoRoom,           // full, by what the log says before (`room`)
   kHostMemory,       // the host's ran out, not a device's
   kNoFigures,
   kOnlyRequested,  // nothing is known but what was requested
@@ -86,6 +89,15 @@ struct OomPeak {
   std::int64_t event = -1;
 };
 
+// What a log says of the device before the failure, where the message itself says nothing.
+struct OomRoom {
+  std::string producer;    // whose parts they are: "llama.cpp"
+  std::int64_t free = 0;   // as a line said it
+  std::uint64_t line = 0;  // which
+  std::int64_t taken = 0;  // by the parts of later lines
+  [[nodiscard]] std::int64_t left() const { return SaturatingSubtract(free, taken); }
+};
+
 struct OomCase {
   bool failed = false;     // an allocation failed
   bool snapshot = false;   // the figures come from a snapshot, not from a log
@@ -101,6 +113,7 @@ struct OomCase {
   // Of a recording of requests without the allocator's state: whose they are, and their highest.
   std::string allocator;
   std::optional<OomPeak> peak{};
+  std::optional<OomRoom> room{};
   std::optional<MemoryBreakdown> breakdown;
   OomVerdict verdict;
   OomConclusion conclusion;
@@ -115,7 +128,9 @@ struct OomCase {
   std::optional<Quantity> impossible_free{};
 
   // False where too few figures are reported to say how much was lacking.
-  [[nodiscard]] bool judged() const { return failed && verdict.why != OomCause::kUnknown; }
+  [[nodiscard]] bool judged() const {
+    return failed && verdict.why != OomCause::kUnknown && !verdict.by_wording;
+  }
 };
 
 OomCase MakeCase(const OomMessage& message);

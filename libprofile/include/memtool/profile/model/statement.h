@@ -60,6 +60,9 @@ struct Statement {
   [[nodiscard]] const AmountKind& what() const { return AmountKinds()[amount]; }
 };
 
+// The number in the name of a device: 1 of "cuda:1", 0 of "MTL0_Mapped". None where it has none.
+std::optional<std::int32_t> DeviceNumber(std::string_view device);
+
 // A line of a log with an amount and a word about memory that no pattern knows.
 struct UnreadLine {
   std::uint64_t line = 0;
