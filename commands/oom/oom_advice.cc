@@ -215,9 +215,10 @@ constexpr std::array kAdvice{
     AdviceWords{OomAdviceKind::kMaxSplitSize, "TRY", "", MaxSplit},
     AdviceWords{OomAdviceKind::kSmallerRequest, "TRY",
                 "a smaller request: giving up all {live} live would not make room for {bytes}"},
-    AdviceWords{OomAdviceKind::kHoldLess, "TRY",
-                "freeing {bytes} of the {live} live: a smaller batch, checkpointing, sharding, or "
-                "offloading"},
+    AdviceWords{
+        OomAdviceKind::kHoldLess, "TRY",
+        "freeing {least}{bytes} of the {live} live: a smaller batch, checkpointing, sharding, or "
+        "offloading"},
     AdviceWords{OomAdviceKind::kFewerTemporaries, "TRY",
                 "fewer temporaries{part_of_it}: a smaller batch, jax.checkpoint (remat), or "
                 "sharding of what is computed"},
@@ -279,6 +280,7 @@ std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase
       fmt::arg("device", platform.device), fmt::arg("framework", platform.framework),
       fmt::arg("torch", TorchModule(found.platform)), fmt::arg("live", SizeOf(GetLive(found))),
       fmt::arg("recording", RecordingOf(found)),
+      fmt::arg("least", found.verdict.at_most ? "at least " : ""),
       fmt::arg("helps", found.message ? found.message->helps : std::string()),
       fmt::arg("given", found.state ? ReturnableText(found.state->gives) : std::string()),
       fmt::arg("kept", found.state ? PrivatePoolText(found.state->gives) : std::string()));

@@ -60,6 +60,11 @@ std::string Full(const OomCase& found) {
   const std::string where = IsPool(found)          ? PoolText(found) + " is full"
                             : found.facts.capacity ? "the device is full"
                                                    : "full";
+  if (found.verdict.at_most) {
+    return fmt::format("{}: {} of {} is live, and the {} besides is {} less than asked for", where,
+                       SizeOf(found.facts.live), SizeOf(found.facts.capacity),
+                       FormatSize(found.verdict.in_all), FormatSize(found.verdict.short_in_all));
+  }
   const auto outside = MostlyOutside(found);
   const std::string holder = outside
                                  ? fmt::format("{} of it is this process outside {}; ",
@@ -187,6 +192,12 @@ std::string NoRoom(const OomCase& found) {
                      room.left() > 0 ? "less than asked for" : "too much");
 }
 
+std::string ByWording(const OomCase& found) {
+  std::string cause(ToName(found.verdict.why));
+  std::replace(cause.begin(), cause.end(), '-', ' ');
+  return cause + ": " + found.message->why;
+}
+
 // Of a log or of requests alone.
 std::string FreeUnknown(const OomCase& found) {
   return fmt::format(
@@ -238,7 +249,7 @@ std::string Why(const OomCase& found) {
     case OomReason::kNoRoom:
       return NoRoom(found);
     case OomReason::kOfWording:
-      return fmt::format("{}: {}", ToName(found.verdict.why), found.message->why);
+      return ByWording(found);
     case OomReason::kHostMemory:
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:
@@ -281,6 +292,9 @@ std::optional<std::string> Not(const OomCase& found) {
                          100 * found.conclusion.live_share);
     case OomRuledOut::kFragmentation:
       break;
+  }
+  if (found.verdict.at_most) {
+    return "fragmentation alone: even in one piece, all that is not live would not do";
   }
   if (!found.state) {
     return fmt::format("fragmentation alone: even with the {} {} in one piece it would not fit",

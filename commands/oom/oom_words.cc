@@ -42,6 +42,7 @@ std::string OutsideText(const OomPlatform& platform) {
 
 std::string PartText(const OomCase& found, const OomRow& part) {
   const OomPlatform platform = GetPlatform(found);
+  const bool divided = found.facts.cached || (found.message && found.message->outside);
   const std::array<std::pair<std::string_view, std::string>, 8> texts{{
       {"free", "free in the driver"},
       {"live", platform.framework + " live: blocks that the program holds"},
@@ -51,7 +52,8 @@ std::string PartText(const OomCase& found, const OomRow& part) {
       {"non_framework",
        "this process outside " + platform.framework + ": " + ContextText(platform)},
       {"other", "everything else: other processes, the driver"},
-      {"outside", "outside " + platform.framework + ": " + OutsideText(platform)},
+      {"outside", (divided ? "outside " : "cached by, and outside ") + platform.framework + ": " +
+                      OutsideText(platform)},
   }};
   const auto* const known = std::find_if(
       texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.name; });
@@ -123,9 +125,10 @@ std::string Headline(const OomCase& found) {
         found.state ? FormatSize(found.state->reserved) + " reserved, " : std::string(),
         SizeOf(facts.live), MomentText(found));
   }
+  const std::string_view whose = found.place.kind == OomPlace::Kind::kHost ? "it" : "driver";
   std::string text = "OUT OF MEMORY" + where;
   if (!facts.requested_bytes) {
-    return text + (facts.free ? fmt::format(": driver had {} free", SizeOf(facts.free)) : "");
+    return text + (facts.free ? fmt::format(": {} had {} free", whose, SizeOf(facts.free)) : "");
   }
   text += ": asked for " + SizeOf(facts.requested_bytes);
   if (!facts.free) {
@@ -134,7 +137,7 @@ std::string Headline(const OomCase& found) {
   if (IsPool(found)) {
     return text + fmt::format(", {} had {} free", PoolText(found), CachedText(found));
   }
-  text += fmt::format(", driver had {} free", SizeOf(facts.free));
+  text += fmt::format(", {} had {} free", whose, SizeOf(facts.free));
   const std::int64_t lacking = found.verdict.short_of_driver;
   if (lacking > 0) {
     const bool segment =

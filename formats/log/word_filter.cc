@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <queue>
 #include <utility>
 
 namespace memtool::formats::log {
@@ -43,48 +45,86 @@ std::uint32_t WordFilter::HashAt(const char* bytes) {
 
 namespace {
 
-using Windows = std::vector<std::pair<std::string_view, std::uint32_t>>;  // of which word
+// The windows of all words: the equal ones are one, and each knows its words.
+struct Windows {
+  struct Window {
+    std::string_view text;
+    std::vector<std::uint32_t> words;
+  };
+  std::vector<Window> list;                           // by text
+  std::vector<std::vector<std::uint32_t>> of_a_word;  // indices into `list`, some perhaps twice
+};
 
-// One that many words share which are not covered yet, and that few other texts have; empty when
-// all are covered. Equal windows stand together.
-std::string_view BestWindow(const Windows& windows, const std::vector<bool>& covered) {
-  std::string_view best;
-  double best_score = 0;
-  for (std::size_t at = 0; at < windows.size();) {
-    const std::string_view window = windows[at].first;
-    double words = 0;
-    for (; at < windows.size() && windows[at].first == window; ++at) {
-      words += covered[windows[at].second] ? 0 : 1;
-    }
-    const double score = words / (Frequency(window) + kSeldom);
-    if (score > best_score) {
-      best_score = score;
-      best = window;
+Windows MakeWindows(const std::vector<std::string>& words) {
+  std::vector<std::pair<std::string_view, std::uint32_t>> all;
+  for (std::uint32_t word = 0; word < words.size(); ++word) {
+    const std::string_view text = words[word];
+    for (std::size_t at = 0; at + WordFilter::kWindow <= text.size(); ++at) {
+      all.emplace_back(text.substr(at, WordFilter::kWindow), word);
     }
   }
-  return best;
+  std::sort(all.begin(), all.end());
+  Windows windows;
+  windows.of_a_word.resize(words.size());
+  for (const auto& [text, word] : all) {
+    if (windows.list.empty() || windows.list.back().text != text) {
+      windows.list.push_back({text, {}});
+    }
+    windows.list.back().words.push_back(word);
+    windows.of_a_word[word].push_back(static_cast<std::uint32_t>(windows.list.size() - 1));
+  }
+  return windows;
+}
+
+// Windows that together are in all words, each in many words that no earlier one is in, and in few
+// other texts.
+std::vector<std::string_view> ChooseWindows(const std::vector<std::string>& words) {
+  const Windows windows = MakeWindows(words);
+  std::vector<std::size_t> left;                      // in how many words that none chosen is in
+  using Candidate = std::pair<double, std::int64_t>;  // the best first, then by text
+  std::priority_queue<Candidate> candidates;
+  const auto add = [&](std::size_t at) {
+    if (left[at] > 0) {
+      candidates.emplace(
+          static_cast<double>(left[at]) / (Frequency(windows.list[at].text) + kSeldom),
+          -static_cast<std::int64_t>(at));
+    }
+  };
+  for (std::size_t at = 0; at < windows.list.size(); ++at) {
+    left.push_back(windows.list[at].words.size());
+    add(at);
+  }
+  std::vector<bool> covered(words.size());
+  std::vector<std::size_t> pushed = left;  // `left` as the queue knows it
+  std::vector<std::string_view> chosen;
+  while (!candidates.empty()) {
+    const auto at = static_cast<std::size_t>(-candidates.top().second);
+    candidates.pop();
+    if (left[at] != pushed[at]) {
+      pushed[at] = left[at];
+      add(at);
+      continue;
+    }
+    chosen.push_back(windows.list[at].text);
+    for (const std::uint32_t word : windows.list[at].words) {
+      if (!covered[word]) {
+        covered[word] = true;
+        for (const std::uint32_t other : windows.of_a_word[word]) {
+          --left[other];
+        }
+      }
+    }
+  }
+  return chosen;
 }
 
 }  // namespace
 
 WordFilter::WordFilter(std::vector<std::string> words) : words_(std::move(words)) {
-  Windows windows;
-  std::vector<std::uint32_t> left;
-  for (std::uint32_t word = 0; word < words_.size(); ++word) {
-    const std::string_view text = words_[word];
-    for (std::size_t at = 0; at + kWindow <= text.size(); ++at) {
-      windows.emplace_back(text.substr(at, kWindow), word);
-    }
-    left.push_back(word);
-  }
-  std::sort(windows.begin(), windows.end());
-  std::vector<bool> covered(words_.size());
-  for (auto best = BestWindow(windows, covered); !best.empty();
-       best = BestWindow(windows, covered)) {
-    AddPlaces(best, left);
-    for (const auto& [window, word] : windows) {
-      covered[word] = covered[word] || window == best;
-    }
+  std::vector<std::uint32_t> left(words_.size());
+  std::iota(left.begin(), left.end(), 0U);
+  for (const std::string_view window : ChooseWindows(words_)) {
+    AddPlaces(window, left);
   }
   std::sort(places_.begin(), places_.end(),
             [](const Place& a, const Place& b) { return a.hash < b.hash; });

@@ -130,12 +130,17 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
   }
   OomMessage& last = log_.messages.back();
   const OomMessage again = MakeMessage(found, at);
-  const bool same = found.amounts.empty() ? again.prefix == last.prefix
-                                          : IsSameRequest(again, last) &&
-                                                again.gpu.value_or(-1) == last.gpu.value_or(-1);
+  const bool same =
+      found.amounts.empty()
+          ? again.prefix == last.prefix
+          : IsSameRequest(again, last) && (!again.gpu || !last.gpu || *again.gpu == *last.gpu);
   if (detail || same) {
     Fill(last, found.amounts);
     Explain(last, *found.pattern);
+    last.gpu = last.gpu ? last.gpu : again.gpu;
+    if (last.wording == OomWording::kNoFigures && last.requested_bytes) {
+      last.wording = OomWording::kLibrary;
+    }
   }
   return detail || same;
 }

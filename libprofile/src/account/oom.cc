@@ -255,6 +255,24 @@ bool JudgeLimit(const OomFacts& facts, const Quantity& segment_size, std::int64_
   return true;
 }
 
+// Where a message leaves out what was free or cached: there cannot be more than what is not live.
+void JudgeRest(const OomFacts& facts, OomVerdict& verdict) {
+  if (!facts.capacity || !facts.live || !facts.requested_bytes) {
+    return;
+  }
+  const std::int64_t rest = SaturatingSubtract(facts.capacity->bytes, facts.live->bytes);
+  const std::int64_t lacking = SaturatingSubtract(facts.requested_bytes->bytes, rest);
+  const std::int64_t blur =
+      SaturatingAdd(SaturatingAdd(facts.capacity->precision, facts.live->precision),
+                    facts.requested_bytes->precision);
+  if (rest >= 0 && lacking > blur) {
+    verdict.why = OomCause::kFull;
+    verdict.at_most = true;
+    verdict.in_all = rest;
+    verdict.short_in_all = lacking;
+  }
+}
+
 }  // namespace
 
 bool DriverHadRoom(std::int64_t free, std::int64_t segment) {
@@ -268,6 +286,7 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
     return verdict;
   }
   if (!facts.requested_bytes || !facts.free) {
+    JudgeRest(facts, verdict);
     return verdict;
   }
   const std::int64_t requested_bytes = facts.requested_bytes->bytes;
@@ -299,7 +318,8 @@ OomVerdict Judge(const OomFacts& facts, const OomState* state) {
     return verdict;
   }
   if (state == nullptr && !facts.cached) {
-    return verdict;  // what the allocator has free is not known
+    JudgeRest(facts, verdict);
+    return verdict;
   }
   // What is larger than all that is cached would not fit there in one piece either.
   verdict.why = cached >= requested_bytes ? OomCause::kFragmentation : OomCause::kFull;

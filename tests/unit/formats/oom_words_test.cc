@@ -187,6 +187,49 @@ TEST(OomWords, ALaterLineHasTheBetterAdvice) {
   }
 }
 
+TEST(OomWords, SeveralLinesAboutOneFailureAreOne) {
+  for (const std::string_view text :
+       {"[0] NCCL WARN Cuda failure 2 'out of memory'\n"
+        "[0] NCCL WARN Failed to CUDA calloc async 6291456 bytes\n"
+        "Last error:\nFailed to CUDA calloc async 6291456 bytes\n",
+        "ERROR  TDRV:dmem_alloc_internal  Failed to allocate DEVICE memory (6291456 bytes)\n"
+        "ERROR  TDRV:log_dev_mem  Failed to allocate 6.000MB (alignment: none, usage: tensors) on "
+        "ND 0:NC 1\n",
+        "ggml_vulkan: Device memory allocation of size 6291456 failed.\n"
+        "alloc_tensor_range: failed to allocate Vulkan0 buffer of size 6291456\n",
+        "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of "
+        "memory)\nCurrently allocated     : 7.00 GiB\nRequested               : 6.00 MiB\n"
+        "Device limit            : 8.00 GiB\nFree (according to CUDA): 0 bytes\n"}) {
+    const OomLog log = FindOoms(text);
+    ASSERT_EQ(log.found, 1U) << text;
+    EXPECT_EQ(test::GetBytes(log.messages[0].requested_bytes), 6291456) << text;
+    EXPECT_NE(log.messages[0].wording, OomWording::kNoFigures) << text;
+  }
+  const OomLog killed = FindOoms(
+      "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0. Some\n"
+      "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch. Some\n");
+  EXPECT_EQ(killed.found, 1U);
+}
+
+// Free or cached is not in the message: what is not live is an upper bound of both.
+TEST(OomWords, WhatIsNotLiveIsAllThatThereCanBe) {
+  const auto judge = [](std::string_view requested) {
+    return MakeCase(
+        FindOoms("torch.OutOfMemoryError: XPU out of memory. Tried to allocate " +
+                 std::string(requested) +
+                 " GiB. GPU 0 has a total capacity of 16.00 GiB. Of the allocated memory 12.00 GiB "
+                 "is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n")
+            .messages.at(0));
+  };
+  const OomCase full = judge("4.50");
+  EXPECT_EQ(VerdictName(full), "full");
+  EXPECT_TRUE(full.verdict.at_most);
+  EXPECT_EQ(full.verdict.in_all, 4 * test::kGiB);
+  EXPECT_EQ(full.verdict.short_in_all, test::kGiB / 2);
+  EXPECT_EQ(VerdictName(judge("3.50")), "unknown");
+  EXPECT_EQ(VerdictName(judge("4.01")), "unknown") << "within the rounding of three figures";
+}
+
 TEST(OomWords, AWordingWithOneCauseIsAVerdict) {
   const OomCase found = MakeCase(
       FindOoms("RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.")

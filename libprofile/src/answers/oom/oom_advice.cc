@@ -350,8 +350,9 @@ class Adviser {
     if (found_.snapshot) {
       return Add({.kind = found_.unrecorded ? Kind::kRecordFirst : Kind::kLookAtMoment});
     }
-    if (IsOfKernel() && !advice_.empty()) {
-      return;  // no recording shows what a kernel has inside
+    const bool one_piece = found_.verdict.by_wording && found_.verdict.why == OomCause::kTooLarge;
+    if ((IsOfKernel() || one_piece) && !advice_.empty()) {
+      return;  // no recording shows what a kernel has inside, or makes one buffer smaller
     }
     if (found_.message && found_.message->wording == OomWording::kHost) {
       return Add({.kind = Kind::kLookAtHost});

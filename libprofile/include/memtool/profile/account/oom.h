@@ -83,7 +83,10 @@ struct OomVerdict {
                             // leaves if that decided
   std::int64_t short_in_all = 0;  // asked − in_all; 0 when it would fit in one piece
   bool close = false;             // rounding of the figures could change the verdict
-  bool by_wording = false;        // a message without figures says so; all figures here are 0
+  // What is free or cached is not known: `in_all` is what the device has besides what is live, and
+  // what is lacking is at least `short_in_all`.
+  bool at_most = false;
+  bool by_wording = false;  // a message without figures says so; all figures here are 0
 };
 
 // The allocator's state when the allocation failed, as far as it matters to the request. A request
