@@ -117,7 +117,7 @@ class Compiler {
       std::string_view expression;
     };
     static constexpr std::array<Text, 9> kTexts = {
-        {{"device", Capture::Kind::kDevice, "[A-Za-z0-9_.:/-]+"},
+        {{"device", Capture::Kind::kDevice, R"([A-Za-z0-9_.:/-]+(?:\[[A-Za-z0-9_.:-]+\])?)"},
          {"rank", Capture::Kind::kRank, "[0-9]{1,9}"},
          {"epoch_ms", Capture::Kind::kTime, "[0-9]{13}"},
          {"stage", Capture::Kind::kStage, ".{1,200}?"},

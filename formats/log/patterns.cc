@@ -29,7 +29,7 @@ bool ReadFlag(const YamlValue& value) {
 }
 
 Pattern::Kind ReadKind(const YamlValue& value) {
-  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 8> kKinds = {
+  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 9> kKinds = {
       {{"measured", Pattern::Kind::kMeasured},
        {"plan", Pattern::Kind::kPlan},
        {"sum", Pattern::Kind::kSum},
@@ -37,14 +37,15 @@ Pattern::Kind ReadKind(const YamlValue& value) {
        {"ignore", Pattern::Kind::kIgnore},
        {"failure", Pattern::Kind::kFailure},
        {"detail", Pattern::Kind::kDetail},
-       {"retry", Pattern::Kind::kRetry}}};
+       {"retry", Pattern::Kind::kRetry},
+       {"recovered", Pattern::Kind::kRecovered}}};
   for (const auto& [word, kind] : kKinds) {
     if (value.text == word) {
       return kind;
     }
   }
   Refuse(value.mark, fmt::format("no kind is called '{}'", value.text),
-         "measured, plan, sum, start, ignore, failure, detail, retry");
+         "measured, plan, sum, start, ignore, failure, detail, retry, recovered");
 }
 
 void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {

@@ -47,9 +47,10 @@ struct Pattern {
     kSum,
     kStart,
     kIgnore,
-    kFailure,  // memory ran out
-    kDetail,   // figures of the failure before it
-    kRetry     // it ran out, and what asked goes on
+    kFailure,   // memory ran out
+    kDetail,    // figures of the failure before it
+    kRetry,     // it ran out, and what asked goes on
+    kRecovered  // the failure before it was none: what asked goes on in another way
   };
   std::string producer;
   std::string name;

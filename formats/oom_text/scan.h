@@ -63,6 +63,8 @@ class Scan final : public log::LogSink {
                                        const log::LogLine& line) const;
   // What `found` says of a failure that is known: as a detail of it, or again.
   bool TellsMore(const log::FoundFailure& found, const log::LogLine& at);
+  // The last failure, where it is that producer's and at most so many lines before `at`; else null.
+  OomMessage* LastOf(const std::string& producer, const log::LogLine& at, std::uint64_t reach);
   // A line that the one before it may go on in.
   void GoOnWrapped(std::string_view line);
   std::optional<std::size_t> TakeJoined(const std::string& text);

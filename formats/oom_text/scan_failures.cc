@@ -26,6 +26,13 @@ bool IsSameRequest(const OomMessage& a, const OomMessage& b) {
              SaturatingAdd(a.requested_bytes->precision, b.requested_bytes->precision);
 }
 
+// A driver that was asked for one buffer in pieces says which piece failed, and then its caller
+// says of what buffer, and where.
+bool IsPartOf(const OomMessage& piece, const OomMessage& whole) {
+  return piece.device.empty() && !whole.device.empty() && piece.requested_bytes &&
+         whole.requested_bytes && piece.requested_bytes->bytes < whole.requested_bytes->bytes;
+}
+
 // The figures of a failure, as its pattern names them.
 void Fill(OomMessage& message, const std::vector<Statement>& amounts) {
   const auto of = [&amounts](std::string_view name) -> const Statement* {
@@ -106,7 +113,9 @@ OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine&
   }
   for (const Statement& amount : found.amounts) {
     if (amount.device.valid()) {
-      message.gpu = DeviceNumber(statements_.Text(amount.device));
+      message.device = statements_.Text(amount.device);
+      const bool remote = message.device.ends_with(']');  // "RPC0[10.0.0.5:50053]"
+      message.gpu = remote ? std::nullopt : DeviceNumber(message.device);
     }
   }
   constexpr std::size_t kBefore = 200;
@@ -117,27 +126,36 @@ OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine&
   return message;
 }
 
+OomMessage* Scan::LastOf(const std::string& producer, const log::LogLine& at, std::uint64_t reach) {
+  const bool near = !log_.messages.empty() && log_.messages.back().kind == producer &&
+                    at.number - log_.messages.back().line <= reach;
+  return near ? &log_.messages.back() : nullptr;
+}
+
 bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
   constexpr std::uint64_t kNear = 24;  // lines from a failure to what says more of it
   const bool detail = found.pattern->kind == log::Pattern::Kind::kDetail;
-  if ((!detail && !found.pattern->repeats) || log_.messages.empty() ||
-      log_.messages.back().kind != found.pattern->producer ||
-      at.number - log_.messages.back().line > kNear) {
+  OomMessage* const known =
+      detail || found.pattern->repeats ? LastOf(found.pattern->producer, at, kNear) : nullptr;
+  if (known == nullptr) {
     if (detail && found.pattern->alone) {
       statements_.Keep(found.amounts);
     }
     return detail;
   }
-  OomMessage& last = log_.messages.back();
+  OomMessage& last = *known;
   const OomMessage again = MakeMessage(found, at);
-  const bool same =
-      found.amounts.empty()
-          ? again.prefix == last.prefix
-          : IsSameRequest(again, last) && (!again.gpu || !last.gpu || *again.gpu == *last.gpu);
+  const bool same = found.amounts.empty()
+                        ? again.prefix == last.prefix
+                        : (IsSameRequest(again, last) || IsPartOf(last, again)) &&
+                              (!again.gpu || !last.gpu || *again.gpu == *last.gpu);
   if (detail || same) {
     Fill(last, found.amounts);
     Explain(last, *found.pattern);
-    last.gpu = last.gpu ? last.gpu : again.gpu;
+    if (!again.device.empty()) {  // "0", then "CUDA0"
+      last.gpu = again.gpu;
+      last.device = again.device;
+    }
     if (last.wording == OomWording::kNoFigures && last.requested_bytes) {
       last.wording = OomWording::kLibrary;
     }
@@ -146,6 +164,15 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
 }
 
 void Scan::TakeFailure(const log::FoundFailure& found, const log::LogLine& at) {
+  if (found.pattern->kind == log::Pattern::Kind::kRecovered) {
+    constexpr std::uint64_t kReach = 400;  // TensorRT dumps what it holds in between
+    if (const OomMessage* const last = LastOf(found.pattern->producer, at, kReach)) {
+      TakeRetry(*last, last->prefix);
+      log_.messages.pop_back();
+      --log_.found;
+    }
+    return;
+  }
   if (TellsMore(found, at)) {
     return;
   }

@@ -88,11 +88,10 @@ using ProcessOfRank = std::pair<std::string_view, std::int32_t>;
 
 std::map<ProcessOfRank, Held> HeldBefore(std::span<const Statement> statements,
                                          const StringTable& strings, std::uint64_t line,
-                                         std::optional<int> device) {
+                                         std::string_view device) {
   const auto is_elsewhere = [&](const Statement& statement) {
-    const auto number = statement.device.valid() ? DeviceNumber(strings[statement.device])
-                                                 : std::optional<std::int32_t>();
-    return device && number && *number != *device;
+    return !device.empty() && statement.device.valid() &&
+           !MayBeSameDevice(strings[statement.device], device);
   };
   std::map<ProcessOfRank, Held> places;
   for (const Statement& statement : statements) {

@@ -71,4 +71,14 @@ std::optional<std::int32_t> DeviceNumber(std::string_view device) {
   return TakeNumber<std::int32_t>(device);
 }
 
+bool MayBeSameDevice(std::string_view a, std::string_view b) {
+  const auto kind_of = [](std::string_view device) {
+    return device.substr(0, std::min(device.find_first_of("0123456789"), device.size()));
+  };
+  const auto number_a = DeviceNumber(a);
+  const auto number_b = DeviceNumber(b);
+  return (!number_a || !number_b || *number_a == *number_b) &&
+         (kind_of(a).empty() || kind_of(b).empty() || kind_of(a) == kind_of(b));
+}
+
 }  // namespace memtool

@@ -12,6 +12,7 @@
 #include "memtool/formats/oom_text.h"
 #include "memtool/profile/answers/oom_advice.h"
 #include "memtool/profile/answers/oom_case.h"
+#include "memtool/profile/model/statement.h"
 #include "oom_text/scan.h"
 #include "support/files.h"
 #include "support/oom_log.h"
@@ -195,7 +196,8 @@ TEST(OomWords, SeveralLinesAboutOneFailureAreOne) {
         "ERROR  TDRV:dmem_alloc_internal  Failed to allocate DEVICE memory (6291456 bytes)\n"
         "ERROR  TDRV:log_dev_mem  Failed to allocate 6.000MB (alignment: none, usage: tensors) on "
         "ND 0:NC 1\n",
-        "ggml_vulkan: Device memory allocation of size 6291456 failed.\n"
+        "ggml_vulkan: Device memory allocation of size 4194304 failed.\n"
+        "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory\n"
         "alloc_tensor_range: failed to allocate Vulkan0 buffer of size 6291456\n",
         "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of "
         "memory)\nCurrently allocated     : 7.00 GiB\nRequested               : 6.00 MiB\n"
@@ -228,6 +230,45 @@ TEST(OomWords, WhatIsNotLiveIsAllThatThereCanBe) {
   EXPECT_EQ(full.verdict.short_in_all, test::kGiB / 2);
   EXPECT_EQ(VerdictName(judge("3.50")), "unknown");
   EXPECT_EQ(VerdictName(judge("4.01")), "unknown") << "within the rounding of three figures";
+}
+
+// What goes on in another way did not run out.
+TEST(OomWords, WhatALaterLineRecoversFromIsARetry) {
+  const std::string refused =
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 160.00 MiB on device 0: cudaMalloc "
+      "failed: out of memory\n"
+      "ggml_gallocr_reserve_n_impl: failed to allocate CUDA0 buffer of size 167772160\n"
+      "graph_reserve: failed to allocate compute buffers\n";
+  const std::string again =
+      "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n";
+  const OomLog recovered = FindOoms(refused + again);
+  EXPECT_EQ(recovered.found, 0U);
+  EXPECT_EQ(recovered.retries, 1U);
+  EXPECT_EQ(test::GetBytes(recovered.last_retry->requested_bytes), 160 * test::kMiB);
+  const OomLog in_vain = FindOoms(refused + again + refused);
+  EXPECT_EQ(in_vain.found, 1U);
+  EXPECT_EQ(in_vain.messages.at(0).line, 5U);
+  EXPECT_EQ(FindOoms(again).found, 0U);
+
+  const OomLog built = FindOoms(
+      "[TRT] [E] Requested amount of GPU memory (8589934592 bytes) could not be allocated.\n" +
+      std::string(60, '\n') +
+      "[TRT] [W] Skipping tactic 1 due to insufficient memory on requested size of 8589934592 "
+      "detected for tactic 0x4.\n");
+  EXPECT_EQ(built.found, 0U);
+  EXPECT_EQ(built.retries, 1U);
+}
+
+TEST(OomWords, ADeviceOfAnotherBackEndIsAnother) {
+  EXPECT_TRUE(MayBeSameDevice("0", "CUDA0"));
+  EXPECT_TRUE(MayBeSameDevice("MTL0", "MTL0_Mapped"));
+  EXPECT_FALSE(MayBeSameDevice("CUDA0", "CUDA1"));
+  EXPECT_FALSE(MayBeSameDevice("CUDA0", "RPC0[10.0.0.5:50053]"));
+  const OomLog log = FindOoms(
+      "ggml_gallocr_reserve_n_impl: failed to allocate RPC0[10.0.0.5:50053] buffer of size 4096\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].device, "RPC0[10.0.0.5:50053]");
+  EXPECT_FALSE(log.messages[0].gpu);
 }
 
 TEST(OomWords, AWordingWithOneCauseIsAVerdict) {

@@ -389,7 +389,8 @@ void AddOthers(const OomMessages& messages, std::int64_t number, OomAnswer& answ
 
 // A message that says only what was asked for, and a log that says what there was before it.
 void UseLedger(const Ledger& ledger, OomCase& found) {
-  if (found.conclusion.reason != OomReason::kOnlyRequested || !found.place.gpu || !ledger.free) {
+  if (found.conclusion.reason != OomReason::kOnlyRequested || found.message->device.empty() ||
+      !ledger.free) {
     return;
   }
   found.room = OomRoom{.producer = ledger.producer,
@@ -431,9 +432,12 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
     constexpr auto kEnd = std::numeric_limits<std::uint64_t>::max();
     const OomMessage none;
     const OomMessage& message = number > 0 ? messages.at(number) : none;
+    const std::string device = !message.device.empty() ? message.device
+                               : message.gpu           ? std::to_string(*message.gpu)
+                                                       : std::string();
     answer.ledger =
         LedgerBefore(messages.statements, *messages.strings, number > 0 ? message.line : kEnd,
-                     {.prefix = message.prefix, .rank = message.rank, .device = message.gpu});
+                     {.prefix = message.prefix, .rank = message.rank, .device = device});
   }
   if (answer.found) {
     if (answer.ledger) {

@@ -115,6 +115,9 @@ OomPlace GetPlace(const OomMessage& message) {
     place.kind = OomPlace::Kind::kDevice;
     place.device = VendorOf(message.kind).device;
     place.gpu = message.gpu;
+  } else if (message.device.ends_with(']')) {
+    place.kind = OomPlace::Kind::kChip;
+    place.device = message.device;
   } else if (!message.chip.empty()) {
     place.kind = OomPlace::Kind::kChip;
     place.device = "TPU " + message.chip;

@@ -40,8 +40,8 @@ struct Ledger {
 struct LedgerOwner {
   std::string_view prefix;  // of the message's line, "(EngineCore pid=71)"
   std::optional<int> rank;
-  // What lines say of other devices is left out.
-  std::optional<int> device{};
+  // What lines say of other devices is left out; "CUDA0", "1". Empty: none is.
+  std::string_view device{};
 };
 
 // Of the last run that began before `line`. None without a part. `strings`: of the statements.

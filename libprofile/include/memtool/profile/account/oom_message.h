@@ -54,6 +54,7 @@ struct OomMessage {
   std::optional<std::int64_t> time{};
   bool complete = true;       // false: cut off, or reworded by who logged it
   std::optional<int> gpu{};   // as the process numbers its devices
+  std::string device{};       // as a wording of the table names it: "CUDA0", "1"; may be empty
   std::optional<int> rank{};  // from the prefix of its line: "[rank3]: ", "[1,3]<stderr>:"
   std::optional<OomNumber> requested_bytes{};
   std::optional<OomNumber> lacking{};  // as the message says it

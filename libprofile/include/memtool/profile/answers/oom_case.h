@@ -23,7 +23,7 @@ struct OomPlace {
     kUnknown,
     kHost,
     kDevice,   // `gpu`, of a message
-    kChip,     // `device` as a message names it: "TPU 0x0x1_HBM0"
+    kChip,     // `device` as a message names it: "TPU 0x0x1_HBM0", "RPC0[10.0.0.5:50053]"
     kTrace,    // `trace`, of a snapshot
     kDevices,  // `devices` of a snapshot, all at once
   };

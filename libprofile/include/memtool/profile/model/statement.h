@@ -62,6 +62,9 @@ struct Statement {
 
 // The number in the name of a device: 1 of "cuda:1", 0 of "MTL0_Mapped". None where it has none.
 std::optional<std::int32_t> DeviceNumber(std::string_view device);
+// Whether two names may be one device's: "0" and "CUDA0", "MTL0" and "MTL0_Mapped", but not "CUDA0"
+// and "RPC0", or "CUDA0" and "CUDA1".
+bool MayBeSameDevice(std::string_view a, std::string_view b);
 
 // A line of a log with an amount and a word about memory that no pattern knows.
 struct UnreadLine {
