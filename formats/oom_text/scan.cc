@@ -112,6 +112,10 @@ void Scan::FindIn(std::string_view line, std::uint64_t number, std::size_t until
     if (at >= std::min(until, line.size())) {
       return;
     }
+    if (IsInSource(line, at)) {
+      from = std::min(line.find(line[at - 1], at + 1), line.size());  // the end of the literal
+      continue;
+    }
     const std::string_view text = WithoutFrame(line.substr(at, kMaxTextBytes));
     auto parsed = ParseMessage(text);
     if (!parsed) {

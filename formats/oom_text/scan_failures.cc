@@ -133,10 +133,13 @@ OomMessage* Scan::LastOf(const std::string& producer, const log::LogLine& at, st
 }
 
 bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
-  constexpr std::uint64_t kNear = 24;  // lines from a failure to what says more of it
+  // Lines from a failure to what says more of it; a server that does not start prints the same
+  // traceback twice.
+  const bool ends = found.amounts.empty() || found.pattern->wording == OomWording::kVllm;
+  const std::uint64_t near = ends ? 400 : 24;
   const bool detail = found.pattern->kind == log::Pattern::Kind::kDetail;
   OomMessage* const known =
-      detail || found.pattern->repeats ? LastOf(found.pattern->producer, at, kNear) : nullptr;
+      detail || found.pattern->repeats ? LastOf(found.pattern->producer, at, near) : nullptr;
   if (known == nullptr) {
     if (detail && found.pattern->alone) {
       statements_.Keep(found.amounts);
@@ -186,7 +189,8 @@ bool Scan::TakeFailures(const log::LogLine& at, bool telling) {
   bool any = false;
   for (const log::FoundFailure& found : statements_.failures()) {
     const bool bare = found.amounts.empty() && found.pattern->kind == log::Pattern::Kind::kFailure;
-    if (found.begin < joined_end_ || bare == telling || (bare && any)) {
+    if (found.begin < joined_end_ || bare == telling || (bare && any) ||
+        IsInSource(at.text, found.begin)) {
       continue;  // a line says once that memory ran out
     }
     any = true;

@@ -31,4 +31,25 @@ std::string_view GetBody(std::string_view line, std::string_view tag) {
   return WithoutFrame(line);
 }
 
+bool IsInSource(std::string_view line, std::size_t begin) {
+  constexpr std::string_view kRaise = "raise ";
+  constexpr std::string_view kName =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.(\"'";
+  constexpr std::string_view kMargin = "        ";
+  std::string_view before = line.substr(0, begin);
+  if (!before.ends_with('"') && !before.ends_with('\'')) {
+    return false;
+  }
+  const std::size_t raise = before.rfind(kRaise);
+  if (raise != std::string_view::npos) {
+    const std::string_view call = before.substr(raise + kRaise.size());
+    return call.find_first_not_of(kName) == std::string_view::npos;
+  }
+  before.remove_suffix(1);
+  if (before.ends_with('f')) {
+    before.remove_suffix(1);
+  }
+  return before.ends_with(kMargin);
+}
+
 }  // namespace memtool::formats::oom_text

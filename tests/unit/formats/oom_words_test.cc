@@ -271,6 +271,30 @@ TEST(OomWords, ADeviceOfAnotherBackEndIsAnother) {
   EXPECT_FALSE(log.messages[0].gpu);
 }
 
+// A traceback quotes the line that raised it, and a server prints its traceback twice.
+TEST(OomWords, WhatATracebackQuotesIsNoFailure) {
+  const OomLog log = FindOoms(
+      "(EngineCore pid=7) ERROR 10-25 13:08:43 [core.py:708]     raise ValueError(\"No available "
+      "memory for the cache blocks. \"\n"
+      "(EngineCore pid=7) ERROR 10-25 13:08:43 [core.py:708] ValueError: No available memory for "
+      "the cache blocks. Try\n" +
+      std::string(60, '\n') +
+      "(EngineCore pid=7) ValueError: No available memory for the cache blocks. Try\n");
+  ASSERT_EQ(log.found, 1U);
+  EXPECT_EQ(log.messages[0].line, 2U);
+  for (const std::string_view source :
+       {"    raise RuntimeError(\"CUDA error: out of memory\")\n",
+        "    raise torch.OutOfMemoryError(f\"CUDA out of memory. Tried to allocate 2.00 GiB\")\n",
+        "            \"CUDA error: out of memory\"\n"}) {
+    EXPECT_EQ(FindOoms(source).found, 0U) << source;
+  }
+  EXPECT_EQ(FindOoms("exception=RuntimeError('CUDA error: out of memory')>\n").found, 1U);
+  EXPECT_EQ(FindOoms("error=\"model requires more system memory (15.9 GiB) than is available (9.5 "
+                     "GiB)\"\n")
+                .found,
+            1U);
+}
+
 TEST(OomWords, AWordingWithOneCauseIsAVerdict) {
   const OomCase found = MakeCase(
       FindOoms("RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.")
