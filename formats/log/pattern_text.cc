@@ -83,7 +83,7 @@ class Compiler {
 
  private:
   static tl::unexpected<Error> Wrong(std::string message) {
-    return Fail(ErrorCode::kMalformed, std::move(message), "memtool help patterns");
+    return Fail(ErrorCode::kMalformed, std::move(message), "memtool info --print-patterns");
   }
 
   void Fixed(std::string_view text) {

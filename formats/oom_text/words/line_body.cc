@@ -1,5 +1,7 @@
 #include "oom_text/words/line_body.h"
 
+#include <algorithm>
+
 namespace memtool::formats::oom_text {
 
 std::string_view WithoutFrame(std::string_view line) {
@@ -36,7 +38,9 @@ bool IsInSource(std::string_view line, std::size_t begin) {
   constexpr std::string_view kName =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.(\"'";
   constexpr std::string_view kMargin = "        ";
-  std::string_view before = line.substr(0, begin);
+  constexpr std::size_t kReach = 200;  // so that many literals in a long line cost little
+  const std::size_t from = begin - std::min(begin, kReach);
+  std::string_view before = line.substr(from, begin - from);
   if (!before.ends_with('"') && !before.ends_with('\'')) {
     return false;
   }
