@@ -54,6 +54,19 @@ void Want(const YamlValue& value, YamlValue::Kind kind, std::string_view what) {
   }
 }
 
+// How a failure is judged: by its figures, or by its words alone.
+void ReadJudgement(const YamlValue::Member& field, Pattern& pattern) {
+  const bool by_words = field.key == "cause";
+  if (by_words) {
+    pattern.cause = FindCause(field.value.text);
+  } else {
+    pattern.wording = FindWording(field.value.text);
+  }
+  if (by_words ? !pattern.cause : !pattern.wording) {
+    Refuse(field.value.mark, fmt::format("no {} is called '{}'", field.key, field.value.text));
+  }
+}
+
 // False: a pattern has no such field.
 bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
   static constexpr std::array<std::pair<std::string_view, bool Pattern::*>, 8> kFlags = {
@@ -71,6 +84,17 @@ bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
       return true;
     }
   }
+  static constexpr std::array<std::pair<std::string_view, std::string Pattern::*>, 4> kTexts = {
+      {{"memory", &Pattern::memory},
+       {"why", &Pattern::why},
+       {"try", &Pattern::helps},
+       {"example", &Pattern::example}}};
+  for (const auto& [name, text] : kTexts) {
+    if (field.key == name) {
+      pattern.*text = field.value.text;
+      return true;
+    }
+  }
   if (field.key == "pattern") {
     if (auto made = CompilePattern(field.value.text, pattern); !made) {
       Refuse(field.value.mark, made.error().message, made.error().hint);
@@ -79,25 +103,8 @@ bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
     pattern.kind = ReadKind(field.value);
   } else if (field.key == "rounds") {
     pattern.rounds_down = field.value.text == "down";
-  } else if (field.key == "memory") {
-    pattern.memory = field.value.text;
-  } else if (field.key == "wording") {
-    pattern.wording = FindWording(field.value.text);
-    if (!pattern.wording) {
-      Refuse(field.value.mark, fmt::format("no wording is called '{}'", field.value.text));
-    }
-  } else if (field.key == "cause") {
-    pattern.cause = FindCause(field.value.text);
-    if (!pattern.cause) {
-      Refuse(field.value.mark, fmt::format("no cause is called '{}'", field.value.text),
-             "limit, full, fragmentation, too-large");
-    }
-  } else if (field.key == "why") {
-    pattern.why = field.value.text;
-  } else if (field.key == "try") {
-    pattern.helps = field.value.text;
-  } else if (field.key == "example") {
-    pattern.example = field.value.text;
+  } else if (field.key == "wording" || field.key == "cause") {
+    ReadJudgement(field, pattern);
   } else if (field.key == "gives") {
     for (const auto& [text, mark] : field.value.list) {
       pattern.gives.push_back(text);
