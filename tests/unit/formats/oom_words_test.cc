@@ -74,7 +74,7 @@ TEST(OomWords, WordsOfOthers) {
            {"CUDNN_STATUS_ALLOC_FAILED", OomWording::kNoFigures, "cuDNN", -1, -1, -1},
            {"MPS backend out of memory (MPS allocated: 1.00 GB, other allocations: 1.10 MB, max "
             "allowed: 2.00 GB). Tried to allocate 3.00 KB on private pool.",
-            OomWording::kTorchMps, "MPS", 3 * 1024, -1, -1},
+            OomWording::kTorchMps, "MPS", 3072, -1, -1},
        }) {
     const OomLog log = FindOoms(text);
     ASSERT_EQ(log.found, 1U) << text;
