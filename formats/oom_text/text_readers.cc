@@ -61,7 +61,8 @@ Result<Recording> LogReader::Read(ByteWindow& in, const Limits& /*limits*/) cons
   const OomLog found = oom_text::ScanLog(in, nullptr, &text);
   if (!IsRecording(found)) {
     return Fail(ErrorCode::kUnknownFormat,
-                "this log says nothing about memory that a pattern knows", "memtool info --print-patterns");
+                "this log says nothing about memory that a pattern knows",
+                "memtool info --print-patterns");
   }
   return WithText(FromStatements(found), std::move(text));
 }
