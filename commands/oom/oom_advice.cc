@@ -126,6 +126,16 @@ std::string ExpandableIsOn(const OomAdvice& advice, const OomCase& found) {
                      FormatCount(state.expandable), FormatCount(state.segments));
 }
 
+// JAX takes three quarters of a GPU unless told otherwise:
+// jax.readthedocs.io/en/latest/gpu_memory_allocation.html
+std::string NeedLess(const OomAdvice& /*advice*/, const OomCase& found) {
+  std::string text = "a smaller batch, checkpointing, sharding, or offloading";
+  if (found.message->wording == OomWording::kXla && found.message->op.empty()) {
+    text += "; JAX may take more of a GPU than three quarters (XLA_PYTHON_CLIENT_MEM_FRACTION)";
+  }
+  return text + "; how much is lacking, the message does not say";
+}
+
 // "s32[8388608,8,4]" and what a TPU does with it.
 std::string Layout(const OomAdvice& advice, const OomCase& /*found*/) {
   const OomBufferGroup& group = *advice.buffers;
@@ -219,6 +229,7 @@ constexpr std::array kAdvice{
         OomAdviceKind::kHoldLess, "TRY",
         "freeing {least}{bytes} of the {live} live: a smaller batch, checkpointing, sharding, or "
         "offloading"},
+    AdviceWords{OomAdviceKind::kNeedLess, "TRY", "", NeedLess},
     AdviceWords{OomAdviceKind::kFewerTemporaries, "TRY",
                 "fewer temporaries{part_of_it}: a smaller batch, jax.checkpoint (remat), or "
                 "sharding of what is computed"},

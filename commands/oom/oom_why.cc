@@ -234,8 +234,11 @@ std::string Why(const OomCase& found) {
     case OomReason::kTooLarge:
       return TooLarge(found);
     case OomReason::kAbsurd:
-      return "too large: more than 1 EiB was asked for, and no device has that: a size in the "
-             "program went wrong";
+      return fmt::format(
+          "too large: {} was asked for, and no device has that: a size in the program went wrong, "
+          "or "
+          "grows with the square of a length",
+          found.facts.requested_bytes ? SizeOf(found.facts.requested_bytes) : "more than 1 EiB");
     case OomReason::kFreeBlockUnused:
       return fmt::format("unexplained: a free block of {} was there for a request of {}",
                          FormatSize(found.state->usable_largest),

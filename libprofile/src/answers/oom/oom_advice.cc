@@ -41,6 +41,8 @@ class Adviser {
       }
       if (found_.message && !found_.message->helps.empty()) {
         Add({.kind = Kind::kOfWording});
+      } else if (IsUnknown() && advice_.empty()) {
+        Add({.kind = Kind::kNeedLess});
       }
       OtherProcesses(false);
       OtherMemory();
@@ -189,6 +191,14 @@ class Adviser {
       default:
         return;
     }
+  }
+
+  // Of a message: memory was short, and how much is not known.
+  [[nodiscard]] bool IsUnknown() const {
+    const OomReason reason = found_.conclusion.reason;
+    return found_.message &&
+           (reason == OomReason::kOnlyRequested || reason == OomReason::kFreeUnknown ||
+            reason == OomReason::kCacheUnknown || reason == OomReason::kProgramOnly);
   }
 
   [[nodiscard]] std::int64_t Cached() const {
@@ -377,7 +387,7 @@ class Adviser {
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 42> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 43> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -400,6 +410,7 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kNotReplayed, "not_replayed"},
       {Kind::kSmallerRequest, "smaller_request"},
       {Kind::kHoldLess, "hold_less"},
+      {Kind::kNeedLess, "need_less"},
       {Kind::kExpandableIsOn, "expandable_is_on"},
       {Kind::kHeldOutside, "held_outside"},
       {Kind::kFreeInGraphPools, "free_in_graph_pools"},

@@ -179,6 +179,14 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   }
 }
 
+// The message does not say what the device has, and the largest of 2026 have half a TiB.
+bool NoDeviceHas(const OomCase& found) {
+  constexpr std::int64_t kMore = std::int64_t{2} << 40U;
+  const OomFacts& facts = found.facts;
+  return found.verdict.why == OomCause::kUnknown && found.place.kind != OomPlace::Kind::kHost &&
+         !facts.capacity && !facts.limit && GetBytes(facts.requested_bytes) >= kMore;
+}
+
 }  // namespace
 
 OomCase MakeCase(const OomMessage& message) {
@@ -194,7 +202,7 @@ OomCase MakeCase(const OomMessage& message) {
     std::erase_if(found.breakdown->parts,
                   [](const OomPart& part) { return part.bytes == 0 && part.precision == 0; });
   }
-  if (message.absurd) {
+  if (message.absurd || NoDeviceHas(found)) {
     found.verdict.why = OomCause::kTooLarge;
   }
   found.processes_contradict = ProcessesContradict(message);

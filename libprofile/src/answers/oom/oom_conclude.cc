@@ -69,7 +69,8 @@ OomReason GetReason(const OomCase& found) {
              : found.snapshot ? OomReason::kUnstatedLimit
                               : OomReason::kMpsLimit;
     case OomCause::kTooLarge:
-      return facts.requested_bytes ? OomReason::kTooLarge : OomReason::kAbsurd;
+      return facts.requested_bytes && (facts.capacity || facts.limit) ? OomReason::kTooLarge
+                                                                      : OomReason::kAbsurd;
     case OomCause::kUnexplained:
       return found.state && facts.requested_bytes &&
                      found.state->usable_largest >= facts.requested_bytes->bytes

@@ -38,6 +38,7 @@ enum class OomAdviceKind : std::uint8_t {
   kMaxSplitSize,        // below the `bytes` asked and above kMinSplitMiB; `when`
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
   kHoldLess,            // `bytes` less
+  kNeedLess,            // how much less is not known
 
   // Of a program whose table is reported:
   kFewerTemporaries,  // `bytes`, `share` of what the program needs

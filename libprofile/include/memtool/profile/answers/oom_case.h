@@ -129,7 +129,8 @@ struct OomCase {
 
   // False where too few figures are reported to say how much was lacking.
   [[nodiscard]] bool judged() const {
-    return failed && verdict.why != OomCause::kUnknown && !verdict.by_wording;
+    return failed && verdict.why != OomCause::kUnknown && !verdict.by_wording &&
+           conclusion.reason != OomReason::kAbsurd;
   }
 };
 
