@@ -41,6 +41,11 @@ OomReason FullReason(const OomCase& found) {
   return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
 }
 
+OomReason TooLargeReason(const OomFacts& facts) {
+  const bool known = facts.requested_bytes && (facts.capacity || facts.limit);
+  return known ? OomReason::kTooLarge : OomReason::kAbsurd;
+}
+
 OomReason GetReason(const OomCase& found) {
   const OomFacts& facts = found.facts;
   if (!found.failed) {
@@ -69,8 +74,7 @@ OomReason GetReason(const OomCase& found) {
              : found.snapshot ? OomReason::kUnstatedLimit
                               : OomReason::kMpsLimit;
     case OomCause::kTooLarge:
-      return facts.requested_bytes && (facts.capacity || facts.limit) ? OomReason::kTooLarge
-                                                                      : OomReason::kAbsurd;
+      return TooLargeReason(facts);
     case OomCause::kUnexplained:
       return found.state && facts.requested_bytes &&
                      found.state->usable_largest >= facts.requested_bytes->bytes
