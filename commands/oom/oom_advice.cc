@@ -220,7 +220,7 @@ constexpr std::array kAdvice{
     AdviceWords{OomAdviceKind::kRaiseReserve, "TRY",
                 "a larger expandable_segments_reserve in {variable}, above the {bytes} asked for; "
                 "the message names the class, where it has one"},
-    AdviceWords{OomAdviceKind::kOfWording, "TRY", "{helps}"},
+    AdviceWords{OomAdviceKind::kOfWording, "TRY", "{remedy}"},
     AdviceWords{OomAdviceKind::kExpandableSegments, "TRY", "", Expandable},
     AdviceWords{OomAdviceKind::kMaxSplitSize, "TRY", "", MaxSplit},
     AdviceWords{OomAdviceKind::kSmallerRequest, "TRY",
@@ -292,7 +292,7 @@ std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase
       fmt::arg("torch", TorchModule(found.platform)), fmt::arg("live", SizeOf(GetLive(found))),
       fmt::arg("recording", RecordingOf(found)),
       fmt::arg("least", found.verdict.at_most ? "at least " : ""),
-      fmt::arg("helps", found.message ? found.message->helps : std::string()),
+      fmt::arg("remedy", found.message ? found.message->remedy : std::string()),
       fmt::arg("given", found.state ? ReturnableText(found.state->gives) : std::string()),
       fmt::arg("kept", found.state ? PrivatePoolText(found.state->gives) : std::string()));
 }

@@ -236,8 +236,7 @@ std::string Why(const OomCase& found) {
     case OomReason::kAbsurd:
       return fmt::format(
           "too large: {} was asked for, and no device has that: a size in the program went wrong, "
-          "or "
-          "grows with the square of a length",
+          "or grows with the square of a length",
           found.facts.requested_bytes ? SizeOf(found.facts.requested_bytes) : "more than 1 EiB");
     case OomReason::kFreeBlockUnused:
       return fmt::format("unexplained: a free block of {} was there for a request of {}",

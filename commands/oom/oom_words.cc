@@ -52,8 +52,9 @@ std::string PartText(const OomCase& found, const OomRow& part) {
       {"non_framework",
        "this process outside " + platform.framework + ": " + ContextText(platform)},
       {"other", "everything else: other processes, the driver"},
-      {"outside", (divided ? "outside " : "cached by, and outside ") + platform.framework + ": " +
-                      OutsideText(platform)},
+      {"outside", (divided ? "outside " + platform.framework
+                           : "cached by " + platform.framework + " or outside it") +
+                      ": " + OutsideText(platform)},
   }};
   const auto* const known = std::find_if(
       texts.begin(), texts.end(), [&part](const auto& each) { return each.first == part.name; });

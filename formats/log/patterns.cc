@@ -87,7 +87,7 @@ bool ReadField(const YamlValue::Member& field, Pattern& pattern) {
   static constexpr std::array<std::pair<std::string_view, std::string Pattern::*>, 4> kTexts = {
       {{"memory", &Pattern::memory},
        {"why", &Pattern::why},
-       {"try", &Pattern::helps},
+       {"try", &Pattern::remedy},
        {"example", &Pattern::example}}};
   for (const auto& [name, text] : kTexts) {
     if (field.key == name) {
@@ -147,8 +147,14 @@ Result<PatternTable> PatternTable::Parse(std::string_view text, const std::strin
     Want(root, YamlValue::Kind::kMap, "the table");
     for (const YamlValue::Member& producer : root.members) {
       Want(producer.value, YamlValue::Kind::kMap, "a producer");
+      std::string remedy;  // of the failure above
       for (const YamlValue::Member& entry : producer.value.members) {
         table.patterns_.push_back(ReadPattern(producer.key, entry, name));
+        Pattern& pattern = table.patterns_.back();
+        if (pattern.kind == Pattern::Kind::kFailure) {
+          pattern.remedy = pattern.remedy.empty() ? remedy : pattern.remedy;
+          remedy = pattern.remedy;
+        }
         if (table.patterns_.size() > kMaxPatterns) {
           Refuse(entry.mark, fmt::format("more than {} patterns", kMaxPatterns), {},
                  ErrorCode::kLimit);

@@ -71,7 +71,7 @@ struct Pattern {
   // Of a failure or a detail, see OomMessage; may be absent or empty.
   std::optional<OomCause> cause;
   std::string why;
-  std::string helps;
+  std::string remedy;
   std::string example;
   std::vector<std::string> gives;  // "weights=1.5GiB"
   std::string expression;          // of RE2

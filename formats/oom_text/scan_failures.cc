@@ -26,6 +26,12 @@ bool IsSameRequest(const OomMessage& a, const OomMessage& b) {
              SaturatingAdd(a.requested_bytes->precision, b.requested_bytes->precision);
 }
 
+// As far as both say which device and which process.
+bool MayBeSamePlace(const OomMessage& a, const OomMessage& b) {
+  return (!a.gpu || !b.gpu || *a.gpu == *b.gpu) &&
+         (a.prefix.empty() || b.prefix.empty() || a.prefix == b.prefix);
+}
+
 // A driver that was asked for one buffer in pieces says which piece failed, and then its caller
 // says of what buffer, and where.
 bool IsPartOf(const OomMessage& piece, const OomMessage& whole) {
@@ -86,8 +92,8 @@ void Explain(OomMessage& message, const log::Pattern& pattern) {
     message.cause = pattern.cause;
     message.why = pattern.why;
   }
-  if (!pattern.helps.empty()) {
-    message.helps = pattern.helps;
+  if (!pattern.remedy.empty()) {
+    message.remedy = pattern.remedy;
   }
 }
 
@@ -135,9 +141,9 @@ OomMessage* Scan::LastOf(const std::string& producer, const log::LogLine& at, st
 bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
   // Lines from a failure to what says more of it; a server that does not start prints the same
   // traceback twice.
-  const bool ends = found.amounts.empty() || found.pattern->wording == OomWording::kVllm;
-  const std::uint64_t near = ends ? 400 : 24;
   const bool detail = found.pattern->kind == log::Pattern::Kind::kDetail;
+  const bool ends = found.amounts.empty() || found.pattern->wording == OomWording::kVllm;
+  const std::uint64_t near = ends && !detail ? 400 : 24;
   OomMessage* const known =
       detail || found.pattern->repeats ? LastOf(found.pattern->producer, at, near) : nullptr;
   if (known == nullptr) {
@@ -148,10 +154,9 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
   }
   OomMessage& last = *known;
   const OomMessage again = MakeMessage(found, at);
-  const bool same = found.amounts.empty()
-                        ? again.prefix == last.prefix
-                        : (IsSameRequest(again, last) || IsPartOf(last, again)) &&
-                              (!again.gpu || !last.gpu || *again.gpu == *last.gpu);
+  const bool same = found.amounts.empty() ? again.prefix == last.prefix
+                                          : (IsSameRequest(again, last) || IsPartOf(last, again)) &&
+                                                MayBeSamePlace(again, last);
   if (detail || same) {
     Fill(last, found.amounts);
     Explain(last, *found.pattern);

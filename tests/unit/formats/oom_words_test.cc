@@ -184,7 +184,7 @@ TEST(OomWords, ALaterLineHasTheBetterAdvice) {
         refused + "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 167772160\n" +
         line);
     ASSERT_EQ(log.found, 1U) << line;
-    EXPECT_NE(log.messages[0].helps.find(helps), std::string::npos) << log.messages[0].helps;
+    EXPECT_NE(log.messages[0].remedy.find(helps), std::string::npos) << log.messages[0].remedy;
   }
 }
 
@@ -211,6 +211,26 @@ TEST(OomWords, SeveralLinesAboutOneFailureAreOne) {
       "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0. Some\n"
       "slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch. Some\n");
   EXPECT_EQ(killed.found, 1U);
+}
+
+TEST(OomWords, FailuresOfTwoProcessesAreTwo) {
+  const std::string lacks =
+      "ValueError: To serve at least one request with a length of 8, 4.00 GiB KV cache is needed, "
+      "which is larger than the available KV cache memory (2.00 GiB)\n";
+  EXPECT_EQ(FindOoms("(EngineCore_DP0 pid=7) " + lacks + "(EngineCore_DP1 pid=8) " + lacks).found,
+            2U);
+  EXPECT_EQ(FindOoms("(EngineCore_DP0 pid=7) " + lacks + "(EngineCore_DP0 pid=7) " + lacks).found,
+            1U);
+}
+
+TEST(OomWords, ADetailIsNear) {
+  const std::string refused = "alloc_tensor_range: failed to allocate CUDA0 buffer of size 4096\n";
+  const std::string detail = "graph_reserve: failed to allocate compute buffers\n";
+  const auto remedy = [&](std::size_t lines) {
+    return FindOoms(refused + std::string(lines, '\n') + detail).messages.at(0).remedy;
+  };
+  EXPECT_TRUE(remedy(20).starts_with("smaller compute buffers"));
+  EXPECT_TRUE(remedy(60).starts_with("fewer layers"));
 }
 
 // Free or cached is not in the message: what is not live is an upper bound of both.

@@ -39,7 +39,7 @@ class Adviser {
       } else {
         ForVerdict();
       }
-      if (found_.message && !found_.message->helps.empty()) {
+      if (found_.message && !found_.message->remedy.empty()) {
         Add({.kind = Kind::kOfWording});
       } else if (IsUnknown() && advice_.empty()) {
         Add({.kind = Kind::kNeedLess});

@@ -57,11 +57,15 @@ TEST(Patterns, AnExampleThatGivesSomethingElseIsRefused) {
             "mine.yaml:2:3: the example of 'held' gives Mine weights=3145728");
 }
 
+// What is wrong with a table.
+std::string Refusal(const std::string& text) {
+  const auto table = PatternTable::Parse(text, "t.yaml");
+  return table ? "accepted" : table.error().input + ": " + table.error().message;
+}
+
 TEST(Patterns, WhatIsWrongIsSaidWithItsPlace) {
   const auto refused = [](const std::string& pattern) {
-    const auto table = PatternTable::Parse(
-        "P:\n  n:\n    pattern: \"" + pattern + "\"\n    example: x\n", "t.yaml");
-    return table ? "accepted" : table.error().input + ": " + table.error().message;
+    return Refusal("P:\n  n:\n    pattern: \"" + pattern + "\"\n    example: x\n");
   };
   EXPECT_EQ(refused("arena holds {wieghts}"), "t.yaml:3:14: no amount is called {wieghts}");
   EXPECT_EQ(refused("arena holds {weights"), "t.yaml:3:14: a placeholder that does not end");
@@ -73,14 +77,27 @@ TEST(Patterns, WhatIsWrongIsSaidWithItsPlace) {
 
 TEST(Patterns, ACauseHasItsWords) {
   const auto refused = [](const std::string& fields) {
-    const auto table = PatternTable::Parse(
-        "P:\n  n: {pattern: \"no room left\", kind: failure, " + fields + "}\n", "t.yaml");
-    return table ? "accepted" : table.error().input + ": " + table.error().message;
+    return Refusal("P:\n  n: {pattern: \"no room left\", kind: failure, " + fields + "}\n");
   };
   EXPECT_EQ(refused("cause: limit, why: too little is left"), "accepted");
   EXPECT_EQ(refused("cause: lmiit, why: too little is left"),
             "t.yaml:2:54: no cause is called 'lmiit'");
   EXPECT_EQ(refused("cause: limit"), "t.yaml:2:3: 'n' has one of cause and why, not both");
+}
+
+TEST(Patterns, WhatHelpsIsThatOfTheFailureAbove) {
+  const auto table = PatternTable::Parse(
+      "P:\n  a: {pattern: \"no room at all\", kind: failure, try: less}\n"
+      "  b: {pattern: \"weights took {weights}\"}\n"
+      "  c: {pattern: \"no room either\", kind: failure}\n"
+      "Q:\n  d: {pattern: \"no room here\", kind: failure}\n",
+      "t.yaml");
+  ASSERT_TRUE(table);
+  std::string remedies;
+  for (const Pattern& pattern : table->patterns()) {
+    remedies += pattern.remedy + ',';
+  }
+  EXPECT_EQ(remedies, "less,,less,,");
 }
 
 TEST(Patterns, FixedTextIsNoExpression) {

@@ -96,7 +96,7 @@ struct OomMessage {
   // one, in words, and what helps. May be absent or empty.
   std::optional<OomCause> cause{};
   std::string why{};
-  std::string helps{};
+  std::string remedy{};
 };
 
 // Of the allocator that XLA and TensorFlow share, whose pool's figures stand below the message.

@@ -33,7 +33,7 @@ enum class OomAdviceKind : std::uint8_t {
   kLiftMpsLimit,        // PYTORCH_MPS_HIGH_WATERMARK_RATIO
   kRaiseLimit,          // of `bytes`: set_per_process_memory_fraction
   kRaiseReserve,        // expandable_segments_reserve, by `variable`, above the `bytes` asked
-  kOfWording,           // OomMessage::helps
+  kOfWording,           // OomMessage::remedy
   kExpandableSegments,  // by `variable`, for the `bytes` cached; `when`
   kMaxSplitSize,        // below the `bytes` asked and above kMinSplitMiB; `when`
   kSmallerRequest,      // than `bytes`: freeing all that is live would not make room
