@@ -18,7 +18,7 @@ namespace {
 
 int RunOwn(int argc, const char* const* argv, const std::string& folder) {
   OwnProcess();
-  SurviveFileSizeLimit();
+  OwnSignals();
   FdSink err(STDERR_FILENO);
   PagedOutput out(STDOUT_FILENO);  // closed first: notes come below a pager
   Streams streams{out, err};

@@ -14,7 +14,7 @@
 
 namespace memtool::c {
 
-// A file that was read. Nothing in it changes afterwards, so that any thread may ask about it.
+// A file that was read; any thread may ask about it.
 struct Input : memtool_input, std::enable_shared_from_this<Input> {
   Input() : memtool_input{} {}
 

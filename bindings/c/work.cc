@@ -26,18 +26,6 @@ std::optional<std::uint64_t> SizeOf(const std::string& path) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-void Replay(Input& input) {
-  if (!input.recording->history) {
-    return;
-  }
-  auto index = std::make_shared<const HistoryIndex>(input.recording);
-  // What is worked out when it is first asked for is worked out here: threads share it.
-  for (const Trace& trace : input.recording->history->traces) {
-    (void)index->summary(trace);
-  }
-  input.index = std::move(index);
-}
-
 Result<std::shared_ptr<Input>> Read(const std::string& path, Task& task) {
   formats::OpenOptions options;
   options.accepted.oom_logs = true;
@@ -60,7 +48,9 @@ Result<std::shared_ptr<Input>> Read(const std::string& path, Task& task) {
   task.CheckWanted();
   input->recording = std::make_shared<const Recording>((*std::move(document)).recording());
   input->display = input->recording->metadata.format_display;
-  Replay(*input);
+  if (input->recording->history) {
+    input->index = std::make_shared<const HistoryIndex>(input->recording);
+  }
   return input;
 }
 

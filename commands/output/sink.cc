@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "memtool/formats/limits.h"
 #include "memtool/profile/base/sizes.h"
@@ -28,8 +27,9 @@ namespace {
 
 constexpr std::size_t kBuffer = std::size_t{64} << 10U;
 
-std::atomic<std::uint64_t>& OutputBytes() {
-  static std::atomic<std::uint64_t> bytes = formats::Limits{}.output_bytes;
+// Of the command line that this thread runs.
+std::uint64_t& OutputBytes() {
+  static thread_local std::uint64_t bytes = formats::Limits{}.output_bytes;
   return bytes;
 }
 
@@ -46,7 +46,7 @@ void OutputBound::Add(std::size_t bytes) {
         {.code = ErrorCode::kLimit,
          .input = {},
          .message = fmt::format("the output is longer than {}",
-                                FormatSize(static_cast<std::int64_t>(OutputBytes().load()))),
+                                FormatSize(static_cast<std::int64_t>(OutputBytes()))),
          .hint = "print fewer rows, or lift it with --max output-bytes=SIZE"}};
   }
 }

@@ -24,7 +24,7 @@ struct AnswerView;
 
 namespace memtool::commands {
 
-// How much may be written to one output from now on.
+// How much this thread may write to one output from now on.
 void BoundOutput(std::uint64_t bytes);
 // Thrown by what would write more: the command ends with this error, kLimit.
 struct OutputTooLong {

@@ -11,7 +11,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <optional>
 #include <random>
+#include <utility>
 
 namespace memtool::commands {
 
@@ -23,23 +25,31 @@ constexpr std::array kEndings{SIGHUP,  SIGINT,  SIGQUIT, SIGPIPE, SIGALRM,
 constexpr std::size_t kMaxName = 64;
 constexpr int kMaxTries = 100;
 
+struct Unfinished {
+  int folder;
+  std::array<char, kMaxName> name{};
+
+  void Remove() const { ::unlinkat(folder, name.data(), 0); }
+};
+
 // All that the handler reaches. The writer is the thread whose system calls make, rename and forget
 // the file: the handler runs on it alone, so that nothing is made after it has looked.
 struct Pending {
-  std::atomic<int> folder{-1};
-  std::array<char, kMaxName> name{};
+  std::atomic<const Unfinished*> file{nullptr};
   pthread_t writer{};
 };
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): handlers reach nothing else
 Pending g_pending;
+bool g_own_signals = false;  // set before there are threads
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 void RemoveAndEnd(int signal) {
   if (::pthread_equal(::pthread_self(), g_pending.writer) == 0) {
     ::pthread_kill(g_pending.writer, signal);
     return;
   }
-  if (const int folder = g_pending.folder.exchange(-1); folder >= 0) {
-    ::unlinkat(folder, g_pending.name.data(), 0);
+  if (const Unfinished* file = g_pending.file.exchange(nullptr)) {
+    file->Remove();
   }
   // As if there were no handler, so that the exit status names the signal: it arrives again when
   // this one returns.
@@ -47,11 +57,13 @@ void RemoveAndEnd(int signal) {
   ::raise(signal);
 }
 
-// While it lives, signals that would end the program remove g_pending first. What the user chose to
+// While it lives, signals that would end the program remove `file` first. What the user chose to
 // ignore (nohup) stays ignored.
 class Handlers {
  public:
-  Handlers() {
+  explicit Handlers(const Unfinished& file) {
+    g_pending.writer = ::pthread_self();
+    g_pending.file = &file;
     struct sigaction action {};
     action.sa_handler = RemoveAndEnd;
     action.sa_flags = SA_RESTART;
@@ -61,6 +73,7 @@ class Handlers {
     }
   }
   ~Handlers() {
+    g_pending.file = nullptr;
     for (std::size_t i = 0; i < kEndings.size(); ++i) {
       if (set_[i]) {
         ::sigaction(kEndings[i], &before_[i], nullptr);
@@ -80,10 +93,18 @@ void Nothing(int /*signal*/) {}
 }  // namespace
 
 struct TemporaryFile::Parts {
-  explicit Parts(int of) : folder(of) {}
+  explicit Parts(int of) : folder(of), unfinished{of} {}
+
   UniqueFd folder;
-  Handlers handlers;
-  std::unique_ptr<UniqueFd> file;
+  Unfinished unfinished;
+  std::optional<Handlers> handlers;  // until it is kept, after OwnSignals()
+  std::optional<UniqueFd> file;
+  bool kept = false;
+
+  void SetKept() {
+    kept = true;
+    handlers.reset();
+  }
 };
 
 UniqueFd::~UniqueFd() {
@@ -99,8 +120,8 @@ int UniqueFd::Close() {
 TemporaryFile::TemporaryFile() = default;
 
 TemporaryFile::~TemporaryFile() {
-  if (const int folder = g_pending.folder.exchange(-1); parts_ && folder >= 0) {
-    ::unlinkat(folder, g_pending.name.data(), 0);
+  if (parts_ && !parts_->kept) {
+    parts_->unfinished.Remove();
   }
 }
 
@@ -110,29 +131,31 @@ int TemporaryFile::Make(const std::string& folder, std::string_view begin, std::
   if (opened < 0) {
     return errno;
   }
-  g_pending.writer = ::pthread_self();
-  parts_ = std::make_unique<Parts>(opened);
+  auto parts = std::make_unique<Parts>(opened);
+  std::array<char, kMaxName>& name = parts->unfinished.name;
   std::random_device random;
   int fd = -1;
   int failed = EEXIST;
   for (int tries = 0; fd < 0 && failed == EEXIST && tries < kMaxTries; ++tries) {
     const std::uint64_t number = std::uint64_t{random()} << 32U | random();
     const auto written =
-        fmt::format_to_n(g_pending.name.data(), kMaxName - 1, "{}{:016x}{}", begin, number, ending);
+        fmt::format_to_n(name.data(), kMaxName - 1, "{}{:016x}{}", begin, number, ending);
     *written.out = '\0';
-    // Known before it exists: a signal that comes in between removes nothing.
-    g_pending.folder = opened;
-    fd = ::openat(opened, g_pending.name.data(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (g_own_signals) {
+      // Before the file exists: a signal that comes in between removes nothing.
+      parts->handlers.emplace(parts->unfinished);
+    }
+    fd = ::openat(opened, name.data(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0) {
       failed = errno;
-      g_pending.folder = -1;
+      parts->handlers.reset();
     }
   }
   if (fd < 0) {
-    parts_.reset();
     return failed;
   }
-  parts_->file = std::make_unique<UniqueFd>(fd);
+  parts->file.emplace(fd);
+  parts_ = std::move(parts);
   return 0;
 }
 
@@ -145,17 +168,17 @@ int TemporaryFile::KeepAs(const std::string& name) {
     return failed;
   }
   const int folder = parts_->folder.get();
-  if (::renameat(folder, g_pending.name.data(), folder, name.c_str()) != 0) {
+  if (::renameat(folder, parts_->unfinished.name.data(), folder, name.c_str()) != 0) {
     return errno;
   }
-  g_pending.folder = -1;
+  parts_->SetKept();
   return 0;
 }
 
 int TemporaryFile::Keep() {
   const int failed = parts_->file->Close();
   if (failed == 0) {
-    g_pending.folder = -1;
+    parts_->SetKept();
   }
   return failed;
 }
@@ -165,7 +188,7 @@ int TemporaryFile::fd() const {
 }
 
 std::string TemporaryFile::name() const {
-  return g_pending.name.data();
+  return parts_->unfinished.name.data();
 }
 
 int WriteAll(int fd, std::string_view bytes) {
@@ -182,7 +205,8 @@ int WriteAll(int fd, std::string_view bytes) {
   return 0;
 }
 
-void SurviveFileSizeLimit() {
+void OwnSignals() {
+  g_own_signals = true;
   // A handler and not SIG_IGN, which a program started from here would inherit.
   struct sigaction action {};
   struct sigaction before {};

@@ -26,7 +26,7 @@ class UniqueFd {
   int fd_;
 };
 
-// Only one of them exists at a time. Calls return 0 or errno.
+// Calls return 0 or errno. After OwnSignals() only one exists at a time.
 class TemporaryFile {
  public:
   TemporaryFile();
@@ -55,8 +55,9 @@ class TemporaryFile {
 // Writes everything; returns 0 or errno.
 int WriteAll(int fd, std::string_view bytes);
 
-// A write beyond `ulimit -f` fails with EFBIG instead of ending the program without a word.
-// Programs started from this one get the disposition that it was started with.
-void SurviveFileSizeLimit();
+// Says that the process's signals are this program's, to be called by its main(): those that end it
+// remove a TemporaryFile first, and a write beyond `ulimit -f` fails with EFBIG instead of ending it
+// without a word. Programs started from this one get the dispositions that it was started with.
+void OwnSignals();
 
 }  // namespace memtool::commands

@@ -31,13 +31,14 @@ std::string FindCgraph() {
 
 }  // namespace
 
-Result<void> LoadCgraph() {
+Result<std::unique_lock<std::mutex>> LockCgraph() {
+  static std::mutex mutex;
   static const std::string missing = FindCgraph();
   if (!missing.empty()) {
     return Fail(ErrorCode::kUnsupported, "the graph cannot be written without Graphviz: " + missing,
                 "install it (Debian: libcgraph6)");
   }
-  return {};
+  return std::unique_lock(mutex);
 }
 
 namespace {

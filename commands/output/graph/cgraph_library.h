@@ -4,6 +4,8 @@
 
 #include <graphviz/cgraph.h>
 
+#include <mutex>
+
 #include "memtool/profile/base/result.h"
 
 #define MEMTOOL_CGRAPH_FUNCTIONS(X) \
@@ -19,7 +21,7 @@
 namespace memtool::commands {
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables,bugprone-macro-parentheses):
-// set once, by LoadCgraph()
+// set once, by LockCgraph()
 namespace cgraph {
 #define MEMTOOL_DECLARE(name) extern decltype(&::name) name;
 MEMTOOL_CGRAPH_FUNCTIONS(MEMTOOL_DECLARE)
@@ -27,9 +29,9 @@ MEMTOOL_CGRAPH_FUNCTIONS(MEMTOOL_DECLARE)
 }  // namespace cgraph
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables,bugprone-macro-parentheses)
 
-// Before any of them is called; any number of times, from any thread. Errors: kUnsupported where
-// the library is not installed.
-Result<void> LoadCgraph();
+// To be held while any of them is called: cgraph keeps defaults and errors for its whole process.
+// Errors: kUnsupported where the library is not installed.
+Result<std::unique_lock<std::mutex>> LockCgraph();
 
 // Memory of a graph. Where there is none its functions throw std::bad_alloc, through cgraph, which
 // would go on with a null pointer; the graph is then to be left as it is.

@@ -416,7 +416,8 @@ class DotBuilder {
 }  // namespace
 
 Result<std::string> WriteDot(const Graph& graph, const NodeSpace& space, const DotStyle& style) {
-  MEMTOOL_TRY(LoadCgraph());
+  const auto lock = LockCgraph();
+  MEMTOOL_TRY(lock);
   return DotBuilder(graph, space, style).Run();
 }
 

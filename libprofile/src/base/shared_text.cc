@@ -1,16 +1,16 @@
 #include "memtool/profile/base/shared_text.h"
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
+
+#include "memtool/profile/base/once.h"
 
 namespace memtool {
 
 struct SharedText::Parts {
   std::shared_ptr<const StringTable> names;
   std::vector<StringId> ids;
-  mutable std::once_flag once{};
-  mutable std::string joined{};
+  mutable Once<std::string> joined{};
 };
 
 // The text in pieces.
@@ -77,9 +77,7 @@ std::string SharedText::str() const {
 }
 
 std::string_view SharedText::JoinedOnce() const {
-  const Parts& parts = *text_->parts;
-  std::call_once(parts.once, [&] { parts.joined = str(); });
-  return parts.joined;
+  return text_->parts->joined.Get([this] { return str(); });
 }
 
 bool SharedText::Equals(std::string_view text) const {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "memtool/profile/base/once.h"
 #include "memtool/profile/base/sizes.h"
 #include "memtool/profile/model/extent.h"
 #include "memtool/profile/replay/moment.h"
@@ -20,51 +22,74 @@ std::int64_t GetFirstTime(const History& history) {
   return first == INT64_MAX ? kNoTime : first;
 }
 
+struct HistoryIndex::Kept {
+  struct OfTrace {
+    Once<Replay> replay;
+    Once<TraceSummary> summary;
+    std::mutex guard;  // of what follows
+    std::optional<RunningTotals> totals;
+    std::int64_t live_at = 0;
+    std::shared_ptr<const std::vector<LiveBlock>> live;
+  };
+
+  explicit Kept(std::size_t count) : traces(count) {}
+
+  std::vector<OfTrace> traces;
+  Once<std::int64_t> first_time;
+};
+
 HistoryIndex::HistoryIndex(std::shared_ptr<const Recording> recording)
-    : recording_(std::move(recording)), traces_(recording_->history->traces.size()) {}
+    : recording_(std::move(recording)),
+      kept_(std::make_unique<Kept>(recording_->history->traces.size())) {}
 
 HistoryIndex::HistoryIndex(Recording recording)
     : HistoryIndex(std::make_shared<const Recording>(std::move(recording))) {}
+
+HistoryIndex::HistoryIndex(HistoryIndex&&) noexcept = default;
+HistoryIndex& HistoryIndex::operator=(HistoryIndex&&) noexcept = default;
+HistoryIndex::~HistoryIndex() = default;
 
 std::size_t HistoryIndex::GetRow(const Trace& trace) const {
   return static_cast<std::size_t>(&trace - history().traces.data());
 }
 
 const Replay& HistoryIndex::replay(std::size_t trace) const {
-  OfTrace& known = traces_[trace];
-  if (known.replay == nullptr) {
-    known.replay = std::make_unique<const Replay>(*recording_, history().traces[trace]);
-  }
-  return *known.replay;
+  return kept_->traces[trace].replay.Get(
+      [&] { return Replay(*recording_, history().traces[trace]); });
 }
 
 const TraceSummary& HistoryIndex::summary(std::size_t trace) const {
-  OfTrace& known = traces_[trace];
-  if (known.summary == nullptr) {
-    known.summary = std::make_unique<const TraceSummary>(replay(trace).Summarize());
-  }
-  return *known.summary;
+  return kept_->traces[trace].summary.Get([&] { return replay(trace).Summarize(); });
 }
 
 std::int64_t HistoryIndex::first_time() const {
-  first_time_ = first_time_ ? first_time_ : GetFirstTime(history());
-  return *first_time_;
+  return kept_->first_time.Get([&] { return GetFirstTime(history()); });
 }
 
 std::shared_ptr<const std::vector<LiveBlock>> HistoryIndex::LiveAt(const Trace& trace,
                                                                    std::int64_t last) const {
-  OfTrace& known = traces_[GetRow(trace)];
-  if (known.live == nullptr || known.live_at != last) {
-    known.live_at = last;
-    known.live = std::make_shared<const std::vector<LiveBlock>>(replay(trace).LiveAt(last));
+  Kept::OfTrace& known = kept_->traces[GetRow(trace)];
+  {
+    const std::lock_guard lock(known.guard);
+    if (known.live != nullptr && known.live_at == last) {
+      return known.live;
+    }
   }
-  return known.live;
+  // Without the lock: other moments need not wait for this one.
+  auto live = std::make_shared<const std::vector<LiveBlock>>(replay(trace).LiveAt(last));
+  const std::lock_guard lock(known.guard);
+  known.live_at = last;
+  known.live = live;
+  return live;
 }
 
 Totals HistoryIndex::TotalsAfter(std::size_t trace, std::int64_t event) const {
-  OfTrace& known = traces_[trace];
-  if (known.totals == nullptr) {
-    known.totals = std::make_unique<RunningTotals>(replay(trace), summary(trace));
+  const Replay& replayed = replay(trace);
+  const TraceSummary& summarized = summary(trace);
+  Kept::OfTrace& known = kept_->traces[trace];
+  const std::lock_guard lock(known.guard);
+  if (!known.totals) {
+    known.totals.emplace(replayed, summarized);
   }
   return known.totals->After(event);
 }

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <latch>
 #include <memory>
+#include <numeric>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -103,6 +109,46 @@ TEST(HistoryIndex, KeepsItsReplaysWhenItMoves) {
   EXPECT_EQ(&moved.replay(0), replay);
   EXPECT_EQ(moved.replay(0).LiveAt(100).size(), live);
   ExpectEqual(moved.summary(0), Replay(moved.recording(), moved.history().traces[0]).Summarize());
+}
+
+// Every third event leaves two bytes; the two after it are a byte that lives between them.
+Recording Steady(std::uint64_t turns) {
+  std::vector<Event> events;
+  for (std::uint64_t turn = 0; turn < turns; ++turn) {
+    events.push_back({.key = 2 * turn, .size = 2, .stack = {}, .action = Action::kAlloc});
+    events.push_back({.key = 1, .size = 1, .stack = {}, .action = Action::kAlloc});
+    events.push_back({.key = 1, .size = 1, .stack = {}, .action = Action::kFreeCompleted});
+  }
+  return test::MakeRecording(test::BuildHistory(std::move(events)));
+}
+
+TEST(HistoryIndex, AnswersSeveralThreads) {
+  constexpr std::int64_t kTurns = 1000;
+  const auto recording = std::make_shared<const Recording>(Steady(kTurns));
+  const Trace& trace = recording->history->traces[0];
+  for (int round = 0; round < 20; ++round) {
+    const HistoryIndex index(recording);
+    std::atomic<int> wrong = 0;
+    std::latch begin(4);
+    const auto ask = [&](std::int64_t first) {
+      begin.arrive_and_wait();
+      for (std::int64_t at = first; at < 3 * kTurns; at += 13) {
+        const std::int64_t expected = 2 * (at / 3 + 1) + (at % 3 == 1 ? 1 : 0);
+        const auto live = index.LiveAt(trace, at);
+        const std::int64_t sum = std::accumulate(
+            live->begin(), live->end(), std::int64_t{0},
+            [](std::int64_t before, const LiveBlock& block) { return before + block.size; });
+        wrong += sum == expected && index.TotalsAfter(0, at).live == expected ? 0 : 1;
+      }
+      wrong += index.summary(0).peak_bytes == 2 * kTurns + 1 ? 0 : 1;
+    };
+    std::vector<std::thread> threads;
+    for (const std::int64_t first : {0, 500, 1000, 1500}) {
+      threads.emplace_back(ask, first);
+    }
+    std::for_each(threads.begin(), threads.end(), [](std::thread& thread) { thread.join(); });
+    EXPECT_EQ(wrong, 0);
+  }
 }
 
 }  // namespace

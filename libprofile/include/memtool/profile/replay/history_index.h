@@ -12,13 +12,18 @@
 
 namespace memtool {
 
-// Shares ownership of the recording with its other users. Replays are made when they are first
-// asked for, so one index must not be used by several threads at a time.
+// Shares ownership of the recording with its other users. What is worked out when it is first asked
+// for is kept; any number of threads may ask.
 class HistoryIndex {
  public:
   // `recording` has a history.
   explicit HistoryIndex(std::shared_ptr<const Recording> recording);
   explicit HistoryIndex(Recording recording);
+  HistoryIndex(HistoryIndex&&) noexcept;
+  HistoryIndex& operator=(HistoryIndex&&) noexcept;
+  HistoryIndex(const HistoryIndex&) = delete;
+  HistoryIndex& operator=(const HistoryIndex&) = delete;
+  ~HistoryIndex();
 
   [[nodiscard]] const Recording& recording() const { return *recording_; }
   [[nodiscard]] const std::shared_ptr<const Recording>& shared() const { return recording_; }
@@ -38,18 +43,11 @@ class HistoryIndex {
   [[nodiscard]] Totals TotalsAfter(std::size_t trace, std::int64_t event) const;
 
  private:
-  struct OfTrace {
-    std::unique_ptr<const Replay> replay;
-    std::unique_ptr<const TraceSummary> summary;
-    std::unique_ptr<RunningTotals> totals;
-    std::int64_t live_at = 0;
-    std::shared_ptr<const std::vector<LiveBlock>> live;
-  };
+  struct Kept;
   [[nodiscard]] std::size_t GetRow(const Trace& trace) const;
 
   std::shared_ptr<const Recording> recording_;
-  mutable std::vector<OfTrace> traces_;
-  mutable std::optional<std::int64_t> first_time_;
+  std::unique_ptr<Kept> kept_;
 };
 
 // The earliest time of any event, or kNoTime.
