@@ -203,6 +203,18 @@ constexpr std::array kAdvice{
                 "to find what this process holds outside {framework}: {bytes} of another allocator "
                 "or library (RMM, CuPy, a server's pool, NCCL); memtool run records who asks the "
                 "driver"},
+    AdviceWords{OomAdviceKind::kFindOutside, "TRY",
+                "finding who holds the {bytes} outside {framework}: other processes{tool}, or what "
+                "this one has besides that allocator"},
+    AdviceWords{OomAdviceKind::kFindProcesses, "TRY",
+                "finding which processes hold the {bytes}{tool}"},
+    AdviceWords{OomAdviceKind::kFewerPools, "TRY",
+                "fewer or smaller CUDA graphs (of servers: fewer sizes that are captured), or "
+                "MemPools given back before it: the {bytes} in their pools serve nothing else"},
+    AdviceWords{OomAdviceKind::kOtherRefusals, "TRY",
+                "looking for what else can refuse it: too little memory of the host (on Windows "
+                "the page file, which backs a device's memory), ulimit -v, or a limit of the "
+                "process or its container"},
     AdviceWords{OomAdviceKind::kFreeDevice, "TRY",
                 "ending what else holds memory on this device (nvidia-smi names it): the pool may "
                 "still take up to {bytes}"},
@@ -292,6 +304,9 @@ std::string FillIn(std::string_view text, const OomAdvice& advice, const OomCase
       fmt::arg("torch", TorchModule(found.platform)), fmt::arg("live", SizeOf(GetLive(found))),
       fmt::arg("recording", RecordingOf(found)),
       fmt::arg("least", found.verdict.at_most ? "at least " : ""),
+      fmt::arg("tool", platform.processes.empty()
+                           ? std::string()
+                           : fmt::format(" ({} names them)", platform.processes)),
       fmt::arg("remedy", found.message ? found.message->remedy : std::string()),
       fmt::arg("given", found.state ? ReturnableText(found.state->gives) : std::string()),
       fmt::arg("kept", found.state ? PrivatePoolText(found.state->gives) : std::string()));

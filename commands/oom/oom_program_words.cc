@@ -113,7 +113,10 @@ void AddKnown(const OomCase& found, std::vector<OomSentence>& sentences) {
                                               found.conclusion.requested_part)});
   }
   if (!message.op.empty()) {
-    sentences.push_back({"KNOWN", "the operation that asked is " + message.op});
+    // What tables of wordings name may be an array, or the buffer's purpose.
+    const bool library = message.wording == OomWording::kLibrary;
+    sentences.push_back(
+        {"KNOWN", (library ? "it was for " : "the operation that asked is ") + message.op});
   }
   if (!message.shape.empty()) {
     sentences.push_back({"KNOWN", "it is one allocation of shape " + message.shape});

@@ -56,22 +56,43 @@ std::string Fragmentation(const OomCase& found) {
                      : ", but no piece fits");
 }
 
+constexpr std::string_view kInPrivatePools =
+    "free in private pools, which only their CUDA graphs or MemPools (a sleep mode's, too) can use";
+
+// "60.00 GiB of it is outside PyTorch; ", where that is most of the device.
+std::string Holder(const OomCase& found) {
+  const OomPart* const part = MostlyElsewhere(found);
+  if (part == nullptr) {
+    return {};
+  }
+  const std::string framework = GetPlatform(found).framework;
+  return fmt::format("{} of it is {}; ", FormatSize(part->bytes),
+                     part->key == "non_framework"   ? "this process outside " + framework
+                     : part->key == "outside"       ? "outside " + framework
+                     : part->key == "private_pools" ? std::string(kInPrivatePools)
+                                                    : "other processes' or the driver's");
+}
+
+std::string FullText(const OomCase& found) {
+  return IsPool(found)          ? PoolText(found) + " is full"
+         : found.facts.capacity ? "the device is full"
+                                : "full";
+}
+
 std::string Full(const OomCase& found) {
-  const std::string where = IsPool(found)          ? PoolText(found) + " is full"
-                            : found.facts.capacity ? "the device is full"
-                                                   : "full";
+  const std::string where = FullText(found);
   if (found.verdict.at_most) {
     return fmt::format("{}: {} of {} is live, and the {} besides is {} less than asked for", where,
                        SizeOf(found.facts.live), SizeOf(found.facts.capacity),
                        FormatSize(found.verdict.in_all), FormatSize(found.verdict.short_in_all));
   }
-  const auto outside = MostlyOutside(found);
-  const std::string holder = outside
-                                 ? fmt::format("{} of it is this process outside {}; ",
-                                               FormatSize(*outside), GetPlatform(found).framework)
-                                 : std::string();
-  return fmt::format("{}: {}{}, {} less than asked for, even in one piece", where, holder,
+  return fmt::format("{}: {}{}, {} less than asked for, even in one piece", where, Holder(found),
                      FreeAndCached(found), FormatSize(found.verdict.short_in_all));
+}
+
+std::string HeldElsewhere(const OomCase& found) {
+  return fmt::format("{}: {}of the {} free and cached, no piece fits", FullText(found),
+                     Holder(found), FormatSize(found.verdict.in_all));
 }
 
 std::string PoolRefused(const OomCase& found) {
@@ -136,16 +157,14 @@ std::string DriverRefused(const OomCase& found) {
       "why it refused{}",
       SizeOf(found.facts.free),
       SizeOf(found.facts.segment_size ? found.facts.segment_size : found.facts.requested_bytes),
-      kept ? fmt::format("; {} is free in private pools, which only their CUDA graphs or MemPools "
-                         "(a sleep mode's, too) can use",
-                         SizeOf(pools))
-           : std::string());
+      kept ? fmt::format("; {} is {}", SizeOf(pools), kInPrivatePools) : std::string());
 }
 
 // What a message says besides the requested size: "5.00 GiB live, 8.00 GiB of capacity".
 std::string ReportedText(const OomCase& found) {
   const OomFacts& facts = found.facts;
-  const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 5> reported{{
+  const std::array<std::pair<const std::optional<Quantity>*, std::string_view>, 6> reported{{
+      {&facts.free, "free"},
       {&facts.live, "live"},
       {&facts.cached, "cached"},
       {&facts.limit, "of limit"},
@@ -215,6 +234,42 @@ std::string CacheUnknown(const OomCase& found) {
                               " short; the message does not say what the allocator had free";
 }
 
+std::string Absurd(const OomCase& found) {
+  return fmt::format(
+      "too large: {} was asked for, and no {} has that: a size in the program went wrong, or grows "
+      "with the square of a length",
+      found.facts.requested_bytes ? SizeOf(found.facts.requested_bytes) : "more than 1 EiB",
+      found.place.kind == OomPlace::Kind::kHost ? "host" : "device");
+}
+
+std::string LastPage(const OomCase& found) {
+  const OomFacts& facts = found.facts;
+  return fmt::format(
+      "{}: {}the driver gives whole pages of 2 MiB and keeps the last one: {} could not be had of "
+      "the {} that it had free",
+      FullText(found), Holder(found),
+      SizeOf(facts.segment_size ? facts.segment_size : facts.requested_bytes), SizeOf(facts.free));
+}
+
+std::string Neither(const OomCase& found) {
+  return fmt::format(
+      "no one piece of {}: {} free in the driver and {} cached are enough only together",
+      SizeOf(found.facts.requested_bytes), SizeOf(found.facts.free),
+      found.state ? FormatSize(found.state->usable_free) : CachedText(found));
+}
+
+std::string FreeBlockUnused(const OomCase& found) {
+  return fmt::format("unexplained: a free block of {} was there for a request of {}",
+                     FormatSize(found.state->usable_largest), SizeOf(found.facts.requested_bytes));
+}
+
+std::string NoFigures(const OomCase& found) {
+  const std::string reported = ReportedText(found);
+  return reported.empty()
+             ? "unknown: the message gives no figures"
+             : "unknown: the message does not say what was asked for; it gives " + reported;
+}
+
 }  // namespace
 
 std::string Why(const OomCase& found) {
@@ -234,14 +289,9 @@ std::string Why(const OomCase& found) {
     case OomReason::kTooLarge:
       return TooLarge(found);
     case OomReason::kAbsurd:
-      return fmt::format(
-          "too large: {} was asked for, and no device has that: a size in the program went wrong, "
-          "or grows with the square of a length",
-          found.facts.requested_bytes ? SizeOf(found.facts.requested_bytes) : "more than 1 EiB");
+      return Absurd(found);
     case OomReason::kFreeBlockUnused:
-      return fmt::format("unexplained: a free block of {} was there for a request of {}",
-                         FormatSize(found.state->usable_largest),
-                         SizeOf(found.facts.requested_bytes));
+      return FreeBlockUnused(found);
     case OomReason::kDriverRefused:
       return DriverRefused(found);
     case OomReason::kReserve:
@@ -255,10 +305,14 @@ std::string Why(const OomCase& found) {
     case OomReason::kHostMemory:
       return "the host's memory ran out, not a device's";
     case OomReason::kNeither:
-      return fmt::format(
-          "no one piece of {}: {} free in the driver and {} cached are enough only together",
-          SizeOf(found.facts.requested_bytes), SizeOf(found.facts.free),
-          found.state ? FormatSize(found.state->usable_free) : CachedText(found));
+      return Neither(found);
+    case OomReason::kHeldElsewhere:
+      return HeldElsewhere(found);
+    case OomReason::kLastPage:
+      return LastPage(found);
+    case OomReason::kNothingFree:
+      return fmt::format("full: {} was free; what was asked for, the message does not say",
+                         SizeOf(found.facts.free));
     case OomReason::kFreeUnknown:
       return FreeUnknown(found);
     case OomReason::kOnlyRequested:
@@ -272,10 +326,7 @@ std::string Why(const OomCase& found) {
     case OomReason::kNone:
       break;
   }
-  const std::string reported = ReportedText(found);
-  return reported.empty()
-             ? "unknown: the message gives no figures"
-             : "unknown: the message does not say what was asked for; it gives " + reported;
+  return NoFigures(found);
 }
 
 // Whether rounding could change the verdict. It cannot change that more was requested than there is

@@ -56,8 +56,8 @@ class TemporaryFile {
 int WriteAll(int fd, std::string_view bytes);
 
 // Says that the process's signals are this program's, to be called by its main(): those that end it
-// remove a TemporaryFile first, and a write beyond `ulimit -f` fails with EFBIG instead of ending it
-// without a word. Programs started from this one get the dispositions that it was started with.
+// remove a TemporaryFile first, and a write beyond `ulimit -f` fails with EFBIG instead of ending
+// it without a word. Programs started from this one get the dispositions that it was started with.
 void OwnSignals();
 
 }  // namespace memtool::commands

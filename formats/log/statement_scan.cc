@@ -217,19 +217,29 @@ void StatementScan::ReadGroups(const Pattern& pattern, Statement statement) {
       const std::string_view word = text_of(at);
       if (!is_amount) {
         TakeText(capture.kind, word, statement);
-      } else if (const auto amount =
-                     AmountOf(capture, word, capture.unit != 0 ? "" : text_of(at + 1),
-                              pattern.rounds_down)) {
-        statement.amount = capture.amount;
-        statement.value = amount->value;
-        statement.below = amount->below;
-        statement.above = amount->above;
-        statement.host = statement.host || IsHostBuffer(statement.device);
-        Add(statement);
-        const bool first = reported_.emplace(capture.amount, statement.device).second;
-        only_reports_ = only_reports_ && pattern.report && first;
+      } else {
+        TakeAmount(
+            pattern, capture.amount,
+            AmountOf(capture, word, capture.unit != 0 ? "" : text_of(at + 1), pattern.rounds_down),
+            statement);
       }
     }
+  }
+}
+
+void StatementScan::TakeAmount(const Pattern& pattern, std::uint8_t kind,
+                               const std::optional<ReadAmount>& amount, Statement& statement) {
+  if (failure_ && AmountKinds()[kind].name == "asked" && (!amount || amount->value < 0)) {
+    failures_.back().absurd = true;
+  } else if (amount) {
+    statement.amount = kind;
+    statement.value = amount->value;
+    statement.below = amount->below;
+    statement.above = amount->above;
+    statement.host = statement.host || IsHostBuffer(statement.device);
+    Add(statement);
+    const bool first = reported_.emplace(kind, statement.device).second;
+    only_reports_ = only_reports_ && pattern.report && first;
   }
 }
 

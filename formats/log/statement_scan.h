@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "log/log_lines.h"
+#include "log/pattern_text.h"
 #include "log/patterns.h"
 #include "log/sample_tables.h"
 #include "memtool/formats/statements.h"
@@ -25,6 +26,7 @@ struct FoundFailure {
   std::size_t begin = 0, end = 0;  // in the line
   std::vector<Statement> amounts;
   std::string memory, chip, shape, op;
+  bool absurd = false;  // what was asked for is no size: negative, or beyond 64 bits
 };
 
 class StatementScan {
@@ -67,6 +69,8 @@ class StatementScan {
   void NameInFailure(Capture::Kind kind, std::string_view word);
   void TakeText(Capture::Kind kind, std::string_view word, Statement& statement);
   void ReadGroups(const Pattern& pattern, Statement statement);
+  void TakeAmount(const Pattern& pattern, std::uint8_t kind,
+                  const std::optional<ReadAmount>& amount, Statement& statement);
   void Add(const Statement& statement);
   void TakeUnread(const LogLine& line);
   StringId Intern(std::string_view name);

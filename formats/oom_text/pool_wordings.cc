@@ -48,6 +48,7 @@ std::optional<Parsed> ReadXla(Phrases& in) {
     return parsed.starved ? std::optional(parsed) : std::nullopt;
   }
   parsed.message.complete = true;
+  parsed.message.absurd = !parsed.message.requested_bytes;
   std::int64_t ordinal = 0;
   if (in.Take("on device ordinal") && in.TakeInteger(ordinal) && ordinal < INT16_MAX) {
     parsed.message.gpu = static_cast<int>(ordinal);
@@ -114,6 +115,7 @@ std::optional<Parsed> ReadTensor(Phrases& in) {
   if (size > 0 && bytes >= 0) {
     parsed.message.requested_bytes = OomNumber{.bytes = bytes};
   }
+  parsed.message.absurd = bytes < 0;
   constexpr std::size_t kReach = 160;
   constexpr std::string_view kDevice = "device:GPU:";
   parsed.consumed = in.at();

@@ -113,8 +113,8 @@ OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine&
   message.op = found.op;
   Fill(message, found.amounts);
   Explain(message, pattern);
-  if (!message.requested_bytes && !message.free && !message.limit && !pattern.host &&
-      !pattern.wording) {
+  message.absurd = found.absurd;
+  if (found.amounts.empty() && !found.absurd && !pattern.host && !pattern.wording) {
     message.wording = OomWording::kNoFigures;
   }
   for (const Statement& amount : found.amounts) {
@@ -164,7 +164,7 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
       last.gpu = again.gpu;
       last.device = again.device;
     }
-    if (last.wording == OomWording::kNoFigures && last.requested_bytes) {
+    if (last.wording == OomWording::kNoFigures && !found.amounts.empty()) {
       last.wording = OomWording::kLibrary;
     }
   }

@@ -185,6 +185,7 @@ bool ParseWorkspace(Phrases& in, Parsed& parsed) {
       !in.TakeSize(parsed.message.requested_bytes)) {
     return false;
   }
+  parsed.message.absurd = !parsed.message.requested_bytes;
   parsed.consumed = in.at();
   parsed.message.complete = false;
   if (in.Take("(NPU")) {
@@ -227,6 +228,7 @@ std::optional<Parsed> ParseTorch(Phrases& in, Parsed parsed) {
     parsed.starved = in.starved();
     return parsed;
   }
+  parsed.message.absurd = !parsed.message.requested_bytes;
   parsed.consumed = in.at();
   const std::string& kind = parsed.message.kind;
   if (in.Take("(GPU") || in.Take("(XPU") || (!kind.empty() && in.Take("(" + kind))) {

@@ -15,21 +15,39 @@ constexpr std::array<std::string_view, 4> kNpuRules{
     "garbage_collection_threshold",
     "operators' workspaces are in an allocator of their own, which is emptied before a retry"};
 
-constexpr std::array<Vendor, 10> kVendors{
-    {{.kind = "", .device = "GPU", .variable = "PYTORCH_CUDA_ALLOC_CONF", .cuda = true},
-     {.kind = "CUDA", .device = "GPU", .variable = "PYTORCH_CUDA_ALLOC_CONF", .cuda = true},
-     {.kind = "Cuda", .device = "GPU", .variable = "PYTORCH_CUDA_ALLOC_CONF", .cuda = true},
-     {.kind = "HIP", .device = "GPU", .variable = "PYTORCH_HIP_ALLOC_CONF"},
-     {.kind = "XPU", .device = "GPU", .variable = "PYTORCH_ALLOC_CONF"},
+constexpr std::array<Vendor, 11> kVendors{
+    {{.kind = "",
+      .device = "GPU",
+      .variable = "PYTORCH_CUDA_ALLOC_CONF",
+      .cuda = true,
+      .processes = "nvidia-smi"},
+     {.kind = "CUDA",
+      .device = "GPU",
+      .variable = "PYTORCH_CUDA_ALLOC_CONF",
+      .cuda = true,
+      .processes = "nvidia-smi"},
+     {.kind = "Cuda",
+      .device = "GPU",
+      .variable = "PYTORCH_CUDA_ALLOC_CONF",
+      .cuda = true,
+      .processes = "nvidia-smi"},
+     {.kind = "HIP",
+      .device = "GPU",
+      .variable = "PYTORCH_HIP_ALLOC_CONF",
+      .processes = "rocm-smi --showpids"},
+     {.kind = "XPU", .device = "GPU", .variable = "PYTORCH_ALLOC_CONF", .processes = "xpu-smi ps"},
      {.kind = "NPU",
       .device = "NPU",
       .variable = "PYTORCH_NPU_ALLOC_CONF",
+      .processes = "npu-smi info",
       .padding = 32,
       .other_rules = kNpuRules},
      {.kind = "MLU", .device = "MLU", .variable = "PYTORCH_MLU_ALLOC_CONF"},
      {.kind = "MUSA", .device = "MUSA", .variable = "PYTORCH_MUSA_ALLOC_CONF"},
      {.kind = "MTIA", .device = "MTIA", .variable = "PYTORCH_MTIA_ALLOC_CONF"},
-     {.kind = "HPU", .device = "HPU", .variable = "PYTORCH_HPU_ALLOC_CONF"}}};
+     {.kind = "HPU", .device = "HPU", .variable = "PYTORCH_HPU_ALLOC_CONF"},
+     // It has the same words for GPUs and NPUs.
+     {.kind = "MindSpore's allocator", .device = "device", .variable = {}}}};
 constexpr Vendor kOther{.kind = {}, .device = "GPU", .variable = {}};
 
 }  // namespace

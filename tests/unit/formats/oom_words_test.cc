@@ -315,6 +315,35 @@ TEST(OomWords, WhatATracebackQuotesIsNoFailure) {
             1U);
 }
 
+// Lengths that overflowed: whoever words it.
+TEST(OomWords, ASizeBeyond64BitsIsNoSize) {
+  for (const std::string_view text :
+       {"RuntimeError: CUDA out of memory. Tried to allocate 17179869113.53 GiB (GPU 0; 10.92 GiB "
+        "total capacity; 36.04 MiB already allocated; 9.58 GiB free; 29.96 MiB cached)\n",
+        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 16777216.00 TiB. GPU 0 has a "
+        "total capacity of 23.98 GiB of which 1.02 GiB is free.\n",
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 18446744071562067968 bytes.\n",
+        "OOM when allocating tensor with shape[4096,4096,4096,4096,4096,4096] and type float on "
+        "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
+        "BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested "
+        "buffer "
+        "of size 18446744071562067968\n",
+        "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 18,446,744,071,562,067,968 "
+        "bytes (allocated so far: 25,165,824 bytes).\n",
+        "DefaultCPUAllocator: can't allocate memory: you tried to allocate 18446744071562067968 "
+        "bytes. Error code 12 (Cannot allocate memory)\n"}) {
+    const OomLog log = FindOoms(text);
+    ASSERT_EQ(log.found, 1U) << text;
+    EXPECT_TRUE(log.messages[0].absurd) << text;
+    EXPECT_FALSE(log.messages[0].requested_bytes) << text;
+    const OomCase found = MakeCase(log.messages[0]);
+    EXPECT_EQ(found.conclusion.reason, OomReason::kAbsurd) << text;
+    const auto advice = Advise(found);
+    ASSERT_EQ(advice.size(), 1U) << text;
+    EXPECT_EQ(advice[0].kind, OomAdviceKind::kCheckSizes) << text;
+  }
+}
+
 TEST(OomWords, AWordingWithOneCauseIsAVerdict) {
   const OomCase found = MakeCase(
       FindOoms("RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.")

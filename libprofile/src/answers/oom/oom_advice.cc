@@ -39,7 +39,7 @@ class Adviser {
       } else {
         ForVerdict();
       }
-      if (found_.message && !found_.message->remedy.empty()) {
+      if (found_.message && !found_.message->remedy.empty() && !IsAbsurd()) {
         Add({.kind = Kind::kOfWording});
       } else if (IsUnknown() && advice_.empty()) {
         Add({.kind = Kind::kNeedLess});
@@ -54,6 +54,7 @@ class Adviser {
   }
 
  private:
+  [[nodiscard]] bool IsAbsurd() const { return found_.conclusion.reason == OomReason::kAbsurd; }
   void Add(OomAdvice advice) { advice_.push_back(std::move(advice)); }
 
   void Settings() {
@@ -155,6 +156,8 @@ class Adviser {
       case OomReason::kFragmentation:
         return ForFragmentation();
       case OomReason::kFull:
+      case OomReason::kHeldElsewhere:
+      case OomReason::kLastPage:
         return ForFull();
       case OomReason::kPoolRefused:
         Add({.kind = Kind::kFreeDevice,
@@ -186,6 +189,12 @@ class Adviser {
         Add({.kind = Kind::kRaiseLimit, .bytes = GetBytes(found_.facts.limit)});
         if (Cached() >= GetBytes(found_.facts.requested_bytes)) {
           ForFragmentation();  // what is cached counts towards the limit too
+        }
+        return;
+      case OomReason::kDriverRefused:
+        if (found_.message &&
+            GetBytes(found_.facts.private_pools) < GetBytes(found_.facts.requested_bytes)) {
+          Add({.kind = Kind::kOtherRefusals});
         }
         return;
       default:
@@ -264,11 +273,16 @@ class Adviser {
 
   void ForFull() {
     const auto live = GetLive(found_);
+    if (const OomPart* const elsewhere = MostlyElsewhere(found_)) {
+      Find(*elsewhere);
+      // Others' memory may stay: a little less of one's own would do as well.
+      const bool of_others = elsewhere->key == "other" || elsewhere->key == "outside";
+      if (!of_others || Lacking() > GetBytes(live)) {
+        return;
+      }
+    }
     if (!live || live->bytes <= 0) {
       return;
-    }
-    if (const auto outside = MostlyOutside(found_)) {
-      return Add({.kind = Kind::kFreeOutside, .bytes = *outside});
     }
     const std::int64_t lacking = Lacking();
     if (lacking > live->bytes) {
@@ -280,9 +294,21 @@ class Adviser {
     }
   }
 
+  void Find(const OomPart& elsewhere) {
+    if (elsewhere.key == "non_framework") {
+      Add({.kind = Kind::kFreeOutside, .bytes = elsewhere.bytes});
+    } else if (elsewhere.key == "private_pools") {
+      Add({.kind = Kind::kFewerPools, .bytes = elsewhere.bytes});
+    } else if (advice_.empty()) {  // else processes are named
+      Add({.kind = elsewhere.key == "other" ? Kind::kFindProcesses : Kind::kFindOutside,
+           .bytes = elsewhere.bytes});
+    }
+  }
+
   [[nodiscard]] std::int64_t Lacking() const {
     const OomReason reason = found_.conclusion.reason;
-    return reason == OomReason::kFull || reason == OomReason::kPoolRefused
+    return reason == OomReason::kFull || reason == OomReason::kPoolRefused ||
+                   reason == OomReason::kLastPage
                ? found_.verdict.short_in_all
                : found_.verdict.short_of_driver;
   }
@@ -341,7 +367,10 @@ class Adviser {
     };
     if (found_.breakdown) {
       for (const OomPart& part : found_.breakdown->parts) {
-        if (part.key == "non_framework" && !MostlyOutside(found_)) {
+        if (&part == MostlyElsewhere(found_)) {
+          continue;  // said already
+        }
+        if (part.key == "non_framework") {
           enough(part.bytes, Kind::kHeldOutside);
         } else if (part.key == "private_pools") {
           enough(part.bytes, Kind::kFreeInGraphPools);
@@ -356,13 +385,23 @@ class Adviser {
     }
   }
 
+  // It does not show what a kernel has inside, who else holds the device, or makes one buffer
+  // smaller.
+  [[nodiscard]] bool NoRecordingHelps() const {
+    const bool one_piece =
+        found_.verdict.why == OomCause::kTooLarge && (found_.verdict.by_wording || IsAbsurd());
+    const bool has_own = std::any_of(advice_.begin(), advice_.end(), [](const OomAdvice& advice) {
+      return advice.kind == Kind::kHoldLess;
+    });
+    return IsOfKernel() || one_piece || (MostlyElsewhere(found_) != nullptr && !has_own);
+  }
+
   void Next() {
     if (found_.snapshot) {
       return Add({.kind = found_.unrecorded ? Kind::kRecordFirst : Kind::kLookAtMoment});
     }
-    const bool one_piece = found_.verdict.by_wording && found_.verdict.why == OomCause::kTooLarge;
-    if ((IsOfKernel() || one_piece) && !advice_.empty()) {
-      return;  // no recording shows what a kernel has inside, or makes one buffer smaller
+    if (!advice_.empty() && NoRecordingHelps()) {
+      return;
     }
     if (found_.message && found_.message->wording == OomWording::kHost) {
       return Add({.kind = Kind::kLookAtHost});
@@ -387,7 +426,7 @@ class Adviser {
 }  // namespace
 
 std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 43> kNames{{
+  static constexpr std::array<std::pair<Kind, std::string_view>, 47> kNames{{
       {Kind::kSettingsUnknown, "settings_untold"},
       {Kind::kSettingsDefault, "settings_default"},
       {Kind::kSettingsChanged, "settings_changed"},
@@ -396,6 +435,10 @@ std::string_view ToName(OomAdviceKind kind) {
       {Kind::kEndProcess, "end_process"},
       {Kind::kDivideRequest, "divide_request"},
       {Kind::kFreeOutside, "free_outside"},
+      {Kind::kFindOutside, "find_outside"},
+      {Kind::kFindProcesses, "find_processes"},
+      {Kind::kFewerPools, "fewer_pools"},
+      {Kind::kOtherRefusals, "other_refusals"},
       {Kind::kFreeDevice, "free_device"},
       {Kind::kSmallerBlocks, "smaller_blocks"},
       {Kind::kCheckSizes, "check_sizes"},

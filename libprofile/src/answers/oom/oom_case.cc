@@ -154,6 +154,15 @@ void JudgeGrowth(const OomFacts& facts, OomVerdict& verdict) {
   verdict.short_in_all = std::max<std::int64_t>(SaturatingSubtract(requested, verdict.in_all), 0);
 }
 
+// The message does not say what was asked for, and less is left than kernels' scratch memory or a
+// communicator's buffers take.
+bool NothingIsFree(const OomCase& found) {
+  constexpr std::int64_t kNextToNothing = std::int64_t{256} << 20U;
+  const OomFacts& facts = found.facts;
+  return found.verdict.why == OomCause::kUnknown && !facts.requested_bytes && facts.free &&
+         facts.free->bytes <= kNextToNothing;
+}
+
 // What follows only from how a framework words its failures.
 void JudgeWording(OomCase& found, const OomMessage& message) {
   const OomWording wording = message.wording;
@@ -176,6 +185,9 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   if (found.verdict.why == OomCause::kUnknown && message.cause) {
     found.verdict.why = *message.cause;
     found.verdict.by_wording = true;
+  }
+  if (NothingIsFree(found)) {
+    found.verdict.why = OomCause::kFull;
   }
 }
 
@@ -205,6 +217,9 @@ OomCase MakeCase(const OomMessage& message) {
   if (message.absurd || NoDeviceHas(found)) {
     found.verdict.why = OomCause::kTooLarge;
   }
+  if (found.verdict.why == OomCause::kFragmentation && MostlyElsewhere(found) != nullptr) {
+    found.verdict.why = OomCause::kFull;
+  }
   found.processes_contradict = ProcessesContradict(message);
   Conclude(found);
   if (message.program) {
@@ -216,16 +231,21 @@ OomCase MakeCase(const OomMessage& message) {
   return found;
 }
 
-std::optional<std::int64_t> MostlyOutside(const OomCase& found) {
+const OomPart* MostlyElsewhere(const OomCase& found) {
   if (!found.breakdown || found.breakdown->kind != BreakdownTotal::kCapacity) {
-    return std::nullopt;
+    return nullptr;
   }
+  const std::int64_t whole = found.breakdown->whole.bytes;
+  const OomPart* most = nullptr;
   for (const OomPart& part : found.breakdown->parts) {
-    if (part.key == "non_framework" && part.bytes > found.breakdown->whole.bytes / 2) {
-      return part.bytes;
-    }
+    // Where what is cached is not reported, it is in "outside" too.
+    const bool of_others = part.key == "non_framework" || part.key == "other" ||
+                           (part.key == "outside" && found.facts.cached);
+    const bool much = (of_others && part.bytes > whole / 2) ||
+                      (part.key == "private_pools" && part.bytes > whole / 4);
+    most = much && (most == nullptr || part.bytes > most->bytes) ? &part : most;
   }
-  return std::nullopt;
+  return most;
 }
 
 namespace {
@@ -249,6 +269,7 @@ OomPlatform GetPlatform(const OomCase& found) {
                        .kind = kind,
                        .device = std::string(VendorOf(kind).device),
                        .variable = SettingsVariable(kind),
+                       .processes = std::string(VendorOf(kind).processes),
                        .cuda = VendorOf(kind).cuda};
   if (found.message && !found.message->variable.empty()) {
     platform.variable = found.message->variable;

@@ -38,7 +38,15 @@ OomReason FullReason(const OomCase& found) {
   if (found.message && IsOfPool(*found.message) && found.facts.limit) {
     return OomReason::kPoolRefused;
   }
-  return found.verdict.short_in_all > 0 ? OomReason::kFull : OomReason::kNeither;
+  if (!found.facts.requested_bytes) {
+    return OomReason::kNothingFree;
+  }
+  if (found.verdict.last_page) {
+    return OomReason::kLastPage;
+  }
+  return found.verdict.short_in_all > 0      ? OomReason::kFull
+         : MostlyElsewhere(found) != nullptr ? OomReason::kHeldElsewhere
+                                             : OomReason::kNeither;
 }
 
 OomReason TooLargeReason(const OomFacts& facts) {
@@ -141,12 +149,15 @@ void Conclude(OomCase& found) {
 
 std::string_view ToName(OomReason reason) {
   using Reason = OomReason;
-  static constexpr std::array<std::pair<Reason, std::string_view>, 22> kNames{{
+  static constexpr std::array<std::pair<Reason, std::string_view>, 25> kNames{{
       {Reason::kNone, "none"},
       {Reason::kFragmentation, "fragmentation"},
       {Reason::kFull, "full"},
       {Reason::kPoolRefused, "pool_refused"},
       {Reason::kNeither, "neither"},
+      {Reason::kNothingFree, "nothing_free"},
+      {Reason::kHeldElsewhere, "held_elsewhere"},
+      {Reason::kLastPage, "last_page"},
       {Reason::kLimit, "limit"},
       {Reason::kUnstatedLimit, "unstated_limit"},
       {Reason::kMpsLimit, "mps_limit"},

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "memtool/profile/base/arithmetic.h"
 
@@ -164,10 +166,37 @@ TEST(OomVerdict, LimitOfTheAllocator) {
   facts.limit = Reported(900);
   EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kLimit);
   facts.limit = Reported(1010);
+  facts.free = Reported(std::int64_t{5} << 20U);
   EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kUnexplained);
   facts.limit = Reported(1010, 20);
   EXPECT_EQ(Judge(facts, nullptr).why, OomCause::kLimit);
   EXPECT_TRUE(Judge(facts, nullptr).close);
+}
+
+TEST(OomVerdict, TheDriverKeepsItsLastPage) {
+  constexpr std::int64_t kKiB = 1024;
+  constexpr std::int64_t kMiB = 1024 * kKiB;
+  const auto judge = [](std::int64_t requested, std::int64_t free,
+                        std::optional<std::int64_t> cached) {
+    return Judge({.requested_bytes = Reported(requested),
+                  .segment_size = Reported(requested),
+                  .free = Reported(free),
+                  .capacity = Reported(8192 * kMiB),
+                  .live = Reported(4096 * kMiB),
+                  .cached = cached ? std::optional(Reported(*cached)) : std::nullopt},
+                 nullptr);
+  };
+  for (const auto& [requested, free] :
+       {std::pair(2 * kMiB, 2500 * kKiB), {1200 * kKiB, 3700 * kKiB}, {20 * kMiB, 21900 * kKiB}}) {
+    const OomVerdict verdict = judge(requested, free, 100 * kKiB);
+    EXPECT_EQ(verdict.why, OomCause::kFull);
+    EXPECT_TRUE(verdict.last_page);
+    EXPECT_GT(verdict.short_in_all, 0);
+    EXPECT_LE(verdict.short_in_all, 2 * kMiB);
+    EXPECT_EQ(judge(requested, free, {}).why, OomCause::kFull);
+    EXPECT_EQ(judge(requested, free, 64 * kMiB).why, OomCause::kFragmentation);
+    EXPECT_EQ(judge(requested, free + 2 * kMiB, 64 * kMiB).why, OomCause::kUnexplained);
+  }
 }
 
 TEST(OomVerdict, WhatIsNotKnownIsNotJudged) {

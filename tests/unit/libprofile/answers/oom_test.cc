@@ -112,9 +112,77 @@ TEST(Oom, ARequestThatFitsInNeither) {
   EXPECT_EQ(advice[1].bytes, 250) << "what the driver was short of";
 }
 
+TEST(Oom, TheDriverHadMuchMoreFree) {
+  OomMessage message = Message(90);
+  message.capacity = OomNumber{std::int64_t{1} << 33U};
+  message.free = OomNumber{std::int64_t{1} << 32U};
+  const OomCase found = MakeCase(message);
+  EXPECT_EQ(found.conclusion.reason, OomReason::kDriverRefused);
+  EXPECT_EQ(Kinds(Advise(found)).front(), OomAdviceKind::kOtherRefusals);
+}
+
+// Of 1000, 20 are free, 100 live and 300 cached: enough for 200, but not what fills the device.
+TEST(Oom, WhatHoldsMostOfTheDeviceComesFirst) {
+  OomMessage message = Message(200);
+  message.free = OomNumber{20};
+  message.allocated = OomNumber{100};
+  const OomCase outside = MakeCase(message);
+  EXPECT_EQ(outside.verdict.why, OomCause::kFull);
+  EXPECT_EQ(outside.conclusion.reason, OomReason::kHeldElsewhere);
+  ASSERT_NE(MostlyElsewhere(outside), nullptr);
+  EXPECT_EQ(MostlyElsewhere(outside)->key, "outside");
+  EXPECT_EQ(MostlyElsewhere(outside)->bytes, 580);
+  EXPECT_EQ(Kinds(Advise(outside)), (std::vector{OomAdviceKind::kFindOutside}));
+
+  message.process = OomNumber{410};
+  const OomCase others = MakeCase(message);
+  EXPECT_EQ(MostlyElsewhere(others)->key, "other");
+  EXPECT_EQ(MostlyElsewhere(others)->bytes, 570);
+  EXPECT_EQ(Kinds(Advise(others)), (std::vector{OomAdviceKind::kFindProcesses}));
+  message.others = {{.pid = 71, .used = OomNumber{560}}};
+  EXPECT_EQ(Kinds(Advise(MakeCase(message))), (std::vector{OomAdviceKind::kEndProcess}));
+
+  message.process = OomNumber{980};
+  message.others.clear();
+  EXPECT_EQ(Kinds(Advise(MakeCase(message))), (std::vector{OomAdviceKind::kFreeOutside}));
+
+  message.process.reset();
+  message.allocated = OomNumber{660};
+  message.private_pools = OomNumber{600};
+  EXPECT_EQ(Kinds(Advise(MakeCase(message))), (std::vector{OomAdviceKind::kFewerPools}));
+
+  message.unallocated.reset();  // then "outside" has what is cached too
+  message.private_pools.reset();
+  message.allocated = OomNumber{100};
+  EXPECT_EQ(MostlyElsewhere(MakeCase(message)), nullptr);
+}
+
+// Others hold the device, and a little less of one's own would do as well.
+TEST(Oom, OfOnesOwnALittleLess) {
+  OomMessage message = Message(60);
+  message.free = OomNumber{20};
+  message.allocated = OomNumber{300};
+  message.unallocated = OomNumber{30};
+  const OomCase found = MakeCase(message);
+  EXPECT_EQ(found.conclusion.reason, OomReason::kFull);
+  EXPECT_EQ(Kinds(Advise(found)),
+            (std::vector{OomAdviceKind::kFindOutside, OomAdviceKind::kHoldLess,
+                         OomAdviceKind::kFindHolders}));
+}
+
+TEST(Oom, OnlyWhatWasFreeIsReported) {
+  OomMessage message{.wording = OomWording::kLibrary, .kind = "ROCm's runtime"};
+  message.free = OomNumber{std::int64_t{52} << 20U};
+  EXPECT_EQ(MakeCase(message).conclusion.reason, OomReason::kNothingFree);
+  EXPECT_EQ(MakeCase(message).verdict.why, OomCause::kFull);
+  message.free = OomNumber{std::int64_t{60} << 30U};
+  EXPECT_EQ(MakeCase(message).conclusion.reason, OomReason::kNoFigures);
+  EXPECT_EQ(MakeCase(message).verdict.why, OomCause::kUnknown);
+}
+
 TEST(Oom, ReasonsOfTheRest) {
   EXPECT_EQ(MakeCase(Message(1200)).conclusion.reason, OomReason::kTooLarge);
-  EXPECT_EQ(MakeCase(Message(90)).conclusion.reason, OomReason::kDriverRefused);
+  EXPECT_EQ(MakeCase(Message(90)).conclusion.reason, OomReason::kFragmentation);
   OomMessage message = Message(200);
   message.unallocated.reset();
   EXPECT_EQ(MakeCase(message).conclusion.reason, OomReason::kCacheUnknown);

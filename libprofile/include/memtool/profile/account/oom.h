@@ -87,6 +87,9 @@ struct OomVerdict {
   // what is lacking is at least `short_in_all`.
   bool at_most = false;
   bool by_wording = false;  // a message without figures says so; all figures here are 0
+  // The driver had as much free, but not in whole pages besides the last one, which it keeps;
+  // `short_in_all` is what that takes.
+  bool last_page = false;
 };
 
 // The allocator's state when the allocation failed, as far as it matters to the request. A request

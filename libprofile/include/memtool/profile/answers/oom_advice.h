@@ -28,6 +28,10 @@ enum class OomAdviceKind : std::uint8_t {
   kDivideRequest,       // of `bytes`
   kFreeDevice,          // the pool may still take `bytes`, which others hold
   kFreeOutside,         // `bytes`, most of the device, are this process's outside the allocator
+  kFindOutside,         // `bytes`, most of the device, are outside the allocator, whoever's
+  kFindProcesses,       // `bytes`, most of the device, are neither free nor this process's
+  kFewerPools,          // `bytes`, most of the device, are free in private pools
+  kOtherRefusals,       // the driver had enough free: what else may have refused
   kSmallerBlocks,       // of a TPU kernel whose scratch of `bytes` is more than VMEM has
   kCheckSizes,          // that the program computes
   kLiftMpsLimit,        // PYTORCH_MPS_HIGH_WATERMARK_RATIO

@@ -42,6 +42,9 @@ enum class OomReason : std::uint8_t {
   kFull,
   kPoolRefused,      // XLA's pool may have more, and the driver gave none
   kNeither,          // enough in all, but neither the driver nor the cache alone has enough
+  kHeldElsewhere,    // MostlyElsewhere holds most of the device; of the rest no piece fits
+  kLastPage,         // enough was free in the driver, but not in pages that it gives
+  kNothingFree,      // next to nothing was free, and what was requested is not reported
   kLimit,            // the allocator's own: set_per_process_memory_fraction
   kUnstatedLimit,    // the same, where only what it refused says that there is one
   kMpsLimit,         // that of MPS, shared with others
@@ -148,6 +151,7 @@ struct OomPlatform {
   std::string kind;       // "CUDA", "HIP", "MPS"; as the message has it
   std::string device;     // "GPU", "NPU"
   std::string variable;   // where the allocator's settings are set
+  std::string processes;  // the tool that names who holds the device; may be empty
   bool cuda = true;
 };
 OomPlatform GetPlatform(const OomCase& found);
@@ -166,8 +170,9 @@ std::string_view VerdictName(const OomCase& found);
 // of the file. None when none did, or not `device` (empty = any).
 std::optional<std::string> LastOom(const Recording& recording, std::string_view device);
 
-// Bytes of the process outside the framework's allocator, where these are more than half of the
-// device: then what is live does not matter.
-std::optional<std::int64_t> MostlyOutside(const OomCase& found);
+// The part of the breakdown that matters more than what is live: more than half of the device is
+// other processes' or this one's outside the allocator, or more than a quarter is free in private
+// pools. Null: none.
+const OomPart* MostlyElsewhere(const OomCase& found);
 
 }  // namespace memtool

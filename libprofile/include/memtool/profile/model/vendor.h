@@ -13,6 +13,7 @@ struct Vendor {
   std::string_view device;    // what one of them is called
   std::string_view variable;  // where PyTorch's allocator takes its settings from
   bool cuda = false;
+  std::string_view processes = {};  // what names those that hold one of them
   // What some versions of its allocator add to a request before they round it; their blocks show
   // it.
   std::int64_t padding = 0;
