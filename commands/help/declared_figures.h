@@ -218,6 +218,7 @@ inline constexpr FigureInfo kOomFigures[] = {
      "{line: natural, asked: integer|null, driver_free: integer|null, "
      "capacity: integer|null}|null?",
      "the last of these"},
+    {"killed_line", "natural|null?", "the line that says that a process was killed by signal 9"},
     {"message", "natural?", "which failure this is"},
     {"line", "natural?", "its line"},
     {"wording",

@@ -35,6 +35,9 @@ PyTorch, what happened and what is live now:
   ...                                                             # train
   torch.cuda.memory._dump_snapshot("snapshot.pickle")
 
+Any program on CUDA or HIP, servers too, what it asks the driver for:
+  memtool run -- llama-server -m model.gguf                       # a log for each process
+
 Go, the heap: curl -o heap.pb.gz http://HOST/debug/pprof/heap
 )";
 

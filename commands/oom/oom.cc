@@ -34,6 +34,7 @@ OomMessages GetMessages(const formats::OomLog& log) {
           .bytes = static_cast<std::int64_t>(log.bytes),
           .retries = static_cast<std::int64_t>(log.retries),
           .last_retry = log.last_retry,
+          .killed = static_cast<std::int64_t>(log.killed),
           .statements = log.statements.list,
           .strings = &log.statements.strings};
 }

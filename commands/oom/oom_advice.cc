@@ -281,7 +281,8 @@ constexpr std::array kAdvice{
     AdviceWords{OomAdviceKind::kFindHolders, "NEXT",
                 "to see what holds the {bytes}, record a {recording}: see memtool help recording"},
     AdviceWords{OomAdviceKind::kFindWhoHeld, "NEXT",
-                "to see what held the memory, record a snapshot or a profile: see memtool help "
+                "to see what held the memory, record a snapshot, a profile or its requests: see "
+                "memtool help "
                 "recording"},
 };
 

@@ -17,6 +17,21 @@ namespace {
 
 constexpr std::size_t kHoldersInTable = 5;
 
+// What a log without a message says.
+std::vector<OomSentence> Known(const OomAnswer& answer) {
+  std::vector<OomSentence> known;
+  if (answer.retries > 0) {
+    known.push_back({"KNOWN", RetriesText(answer)});
+  }
+  if (answer.killed > 0) {
+    known.push_back({"KNOWN", KilledText(answer)});
+  }
+  if (answer.ledger) {
+    known.push_back({"KNOWN", LedgerText(answer)});
+  }
+  return known;
+}
+
 Value MakeSentences(const OomAnswer& answer, std::string_view rest) {
   Value::List list;
   const auto add = [&list](OomSentence sentence) {
@@ -31,11 +46,13 @@ Value MakeSentences(const OomAnswer& answer, std::string_view rest) {
         add(std::move(sentence));
       }
     }
-  } else if (answer.retries > 0) {
-    add({"KNOWN", RetriesText(answer)});
-  }
-  if (answer.ledger) {
-    add({"KNOWN", LedgerText(answer)});
+    if (answer.ledger) {
+      add({"KNOWN", LedgerText(answer)});
+    }
+  } else {
+    for (OomSentence& sentence : Known(answer)) {
+      add(std::move(sentence));
+    }
   }
   return list;
 }
@@ -130,13 +147,12 @@ void Tabulate(const OomAnswer& answer, const OomTableStyle& style, std::string_v
   if (answer.found) {
     AddText(answer, style, rest, table);
   } else {
-    if (answer.retries > 0) {
-      table.head.push_back(GetLine({"KNOWN", RetriesText(answer)}));
+    for (const OomSentence& sentence : Known(answer)) {
+      table.head.push_back(GetLine(sentence));
     }
-    if (answer.ledger) {
-      table.head.push_back(GetLine({"KNOWN", LedgerText(answer)}));
+    if (answer.killed == 0) {
+      table.head.emplace_back("what a snapshot would show: see memtool help recording");
     }
-    table.head.emplace_back("what a snapshot would show: see memtool help recording");
   }
 }
 

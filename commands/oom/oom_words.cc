@@ -329,6 +329,13 @@ std::string OtherMessagesText(const OomAnswer& answer) {
   return text + (answer.other_count > named ? " · …" : "");
 }
 
+std::string KilledText(const OomAnswer& answer) {
+  return fmt::format(
+      "line {} says that a process {}, as the kernel does when the host's memory runs out; dmesg "
+      "or the job's scheduler says whether that was why",
+      FormatCount(answer.killed), kWasKilled);
+}
+
 std::string RetriesText(const OomAnswer& answer) {
   const bool one = answer.retries == 1;
   std::string text =

@@ -41,6 +41,9 @@ std::vector<std::string> Doubts(const OomCase& found);
 std::string OrderText(const OomOrder& order);
 // "2 more messages in this log, shown by --message K: 2 (line 12, GPU 3, asked for 2.00 GiB) · …"
 std::string OtherMessagesText(const OomAnswer& answer);
+// What a log without a message says of a process that was killed.
+inline constexpr std::string_view kWasKilled = "was killed (signal 9)";
+std::string KilledText(const OomAnswer& answer);
 // "3 tries failed at first and were made again; the last (line 12) asked 2.00 GiB and had 1.00 GiB
 // free"
 std::string RetriesText(const OomAnswer& answer);

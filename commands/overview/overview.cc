@@ -17,6 +17,7 @@
 #include "memtool/profile/model/answerable.h"
 #include "next/answer_values.h"
 #include "next/next.h"
+#include "oom/oom_words.h"
 #include "options/input_options.h"
 #include "output/escape.h"
 #include "output/grid.h"
@@ -294,7 +295,8 @@ class OverviewCommand final : public Command {
 
   // Of a log without a message.
   static bool SaysNothing(const Reply& oom) {
-    return oom.FirstLine().find("NO OUT-OF-MEMORY MESSAGE") != std::string::npos;
+    return oom.FirstLine().find("NO OUT-OF-MEMORY MESSAGE") != std::string::npos &&
+           oom.text.find(kWasKilled) == std::string::npos;
   }
 
   // An input that is no recording may be a log.

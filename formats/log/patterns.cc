@@ -29,7 +29,7 @@ bool ReadFlag(const YamlValue& value) {
 }
 
 Pattern::Kind ReadKind(const YamlValue& value) {
-  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 9> kKinds = {
+  static constexpr std::array<std::pair<std::string_view, Pattern::Kind>, 10> kKinds = {
       {{"measured", Pattern::Kind::kMeasured},
        {"plan", Pattern::Kind::kPlan},
        {"sum", Pattern::Kind::kSum},
@@ -38,7 +38,8 @@ Pattern::Kind ReadKind(const YamlValue& value) {
        {"failure", Pattern::Kind::kFailure},
        {"detail", Pattern::Kind::kDetail},
        {"retry", Pattern::Kind::kRetry},
-       {"recovered", Pattern::Kind::kRecovered}}};
+       {"recovered", Pattern::Kind::kRecovered},
+       {"killed", Pattern::Kind::kKilled}}};
   for (const auto& [word, kind] : kKinds) {
     if (value.text == word) {
       return kind;

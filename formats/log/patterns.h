@@ -47,10 +47,11 @@ struct Pattern {
     kSum,
     kStart,
     kIgnore,
-    kFailure,   // memory ran out
-    kDetail,    // figures of the failure before it
-    kRetry,     // it ran out, and what asked goes on
-    kRecovered  // the failure before it was none: what asked goes on in another way
+    kFailure,    // memory ran out
+    kDetail,     // figures of the failure before it
+    kRetry,      // it ran out, and what asked goes on
+    kRecovered,  // the failure before it was none: what asked goes on in another way
+    kKilled      // a process was killed, which may be for want of the host's memory
   };
   std::string producer;
   std::string name;

@@ -172,6 +172,10 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
 }
 
 void Scan::TakeFailure(const log::FoundFailure& found, const log::LogLine& at) {
+  if (found.pattern->kind == log::Pattern::Kind::kKilled) {
+    log_.killed = log_.killed == 0 ? at.number : log_.killed;
+    return;
+  }
   if (found.pattern->kind == log::Pattern::Kind::kRecovered) {
     constexpr std::uint64_t kReach = 400;  // TensorRT dumps what it holds in between
     if (const OomMessage* const last = LastOf(found.pattern->producer, at, kReach)) {

@@ -21,6 +21,9 @@ struct OomLog {
   // Attempts that failed and were repeated, which are not messages; the last of them.
   std::uint64_t retries = 0;
   std::optional<OomMessage> last_retry{};
+  // The first line that says that a process was killed by signal 9, as the kernel does when the
+  // host's memory runs out; 0: none.
+  std::uint64_t killed = 0;
   std::uint64_t tables_left_out = 0;  // tables of XLA beyond the limits
   Statements statements{};
   std::uint64_t lines = 0;

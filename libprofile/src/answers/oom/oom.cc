@@ -219,6 +219,9 @@ AnswerView MakeView(const OomAnswer& answer) {
     AddJudged(*answer.found, figures);
   }
   figures.emplace_back("conclusion", MakeConclusion(answer));
+  if (!answer.found) {
+    figures.emplace_back("killed_line", answer.killed > 0 ? Value(answer.killed) : Value());
+  }
   if (!answer.found || answer.found->message) {
     figures.emplace_back("messages", answer.messages);
     figures.emplace_back("retries", answer.retries);
@@ -412,6 +415,7 @@ OomAnswer Oom(const OomMessages& messages, std::int64_t number, std::string_view
                    .message = number,
                    .retries = messages.retries,
                    .last_retry = messages.last_retry,
+                   .killed = messages.killed,
                    .log_lines = messages.lines,
                    .log_bytes = messages.bytes};
   OfMemory(answer.head);

@@ -87,6 +87,7 @@ struct OomAnswer {
   // Attempts that failed and were repeated, of recordings too; of a log the last of them:
   std::int64_t retries = 0;
   std::optional<OomMessage> last_retry;
+  std::int64_t killed = 0;  // the line that says that a process was killed by signal 9; 0: none
   std::int64_t log_lines = 0;
   std::int64_t log_bytes = 0;
   std::optional<Ledger> ledger{};  // what the log says was held before the failure, or at its end
@@ -141,6 +142,7 @@ struct OomMessages {
   std::int64_t bytes = 0;
   std::int64_t retries = 0;
   std::optional<OomMessage> last_retry{};
+  std::int64_t killed = 0;
   std::span<const Statement> statements{};  // with texts of:
   const StringTable* strings = nullptr;
 
