@@ -190,10 +190,29 @@ std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern) {
   return std::make_unique<const re2::RE2>(pattern.expression, options);
 }
 
+namespace {
+
+// Nearly half of the text is for people and for the table's own test.
+std::string WithoutExamples(std::string_view text) {
+  std::string rest;
+  rest.reserve(text.size());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line.size());
+    const std::string_view words = line.substr(std::min(line.find_first_not_of(' '), line.size()));
+    const bool of_people = words.starts_with("#") || words.starts_with("versions:") ||
+                           words.starts_with("example:") || words.starts_with("gives:");
+    rest += of_people ? "\n" : line;
+  }
+  return rest;
+}
+
+}  // namespace
+
 const PatternTable& BuiltinPatterns() {
   // Read when the first log is.
   static const PatternTable table =
-      PatternTable::Parse(BuiltinLogPatterns(), "patterns.yaml").value();
+      PatternTable::Parse(WithoutExamples(BuiltinLogPatterns()), "patterns.yaml").value();
   return table;
 }
 

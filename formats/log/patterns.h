@@ -104,7 +104,7 @@ std::unique_ptr<const re2::RE2> MakeRegexp(const Pattern& pattern);
 // its pattern says.
 Result<void> CheckPatterns(const PatternTable& table);
 
-// patterns.yaml, read once; it has no errors, which a test sees to.
+// patterns.yaml without its examples, read once; it has no errors, which a test sees to.
 const PatternTable& BuiltinPatterns();
 
 }  // namespace memtool::formats::log

@@ -10,6 +10,7 @@
 
 #include "log/patterns.h"
 #include "memtool/formats/oom_text.h"
+#include "memtool/formats/statements.h"
 #include "memtool/profile/answers/oom_advice.h"
 #include "memtool/profile/answers/oom_case.h"
 #include "memtool/profile/model/statement.h"
@@ -153,7 +154,9 @@ TEST(OomWords, WordsOf2026) {
 
 // Whoever's job died wants to know what to do: no wording that the table has leaves that out.
 TEST(OomWords, EveryFailureOfTheTableHasAdvice) {
-  for (const log::Pattern& pattern : log::BuiltinPatterns().patterns()) {
+  const auto table = log::PatternTable::Parse(BuiltinLogPatterns(), "patterns.yaml");
+  ASSERT_TRUE(table);
+  for (const log::Pattern& pattern : table->patterns()) {
     if (pattern.kind != log::Pattern::Kind::kFailure || pattern.cut || pattern.after_retry) {
       continue;
     }
