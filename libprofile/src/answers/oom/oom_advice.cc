@@ -56,6 +56,10 @@ class Adviser {
  private:
   [[nodiscard]] bool IsAbsurd() const { return found_.conclusion.reason == OomReason::kAbsurd; }
   void Add(OomAdvice advice) { advice_.push_back(std::move(advice)); }
+  [[nodiscard]] bool Has(OomAdviceKind kind) const {
+    return std::any_of(advice_.begin(), advice_.end(),
+                       [kind](const OomAdvice& advice) { return advice.kind == kind; });
+  }
 
   void Settings() {
     if (!found_.snapshot || !found_.state) {
@@ -299,7 +303,7 @@ class Adviser {
       Add({.kind = Kind::kFreeOutside, .bytes = elsewhere.bytes});
     } else if (elsewhere.key == "private_pools") {
       Add({.kind = Kind::kFewerPools, .bytes = elsewhere.bytes});
-    } else if (advice_.empty()) {  // else processes are named
+    } else if (!Has(Kind::kEndProcess)) {
       Add({.kind = elsewhere.key == "other" ? Kind::kFindProcesses : Kind::kFindOutside,
            .bytes = elsewhere.bytes});
     }
@@ -390,10 +394,8 @@ class Adviser {
   [[nodiscard]] bool NoRecordingHelps() const {
     const bool one_piece =
         found_.verdict.why == OomCause::kTooLarge && (found_.verdict.by_wording || IsAbsurd());
-    const bool has_own = std::any_of(advice_.begin(), advice_.end(), [](const OomAdvice& advice) {
-      return advice.kind == Kind::kHoldLess;
-    });
-    return IsOfKernel() || one_piece || (MostlyElsewhere(found_) != nullptr && !has_own);
+    return IsOfKernel() || one_piece ||
+           (MostlyElsewhere(found_) != nullptr && !Has(Kind::kHoldLess));
   }
 
   void Next() {

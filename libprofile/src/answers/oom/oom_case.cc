@@ -173,7 +173,14 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   if (IsOfPool(message) && facts.limit && facts.live && facts.requested_bytes) {
     JudgeGrowth(facts, found.verdict);
   }
-  if (wording == OomWording::kTorchMps && facts.capacity && found.verdict.short_of_driver > 0) {
+  const bool last_page = std::exchange(
+      found.verdict.last_page, found.verdict.last_page && wording != OomWording::kTorchMps &&
+                                   wording != OomWording::kHost);  // of a driver for devices
+  if (wording == OomWording::kHost && last_page) {
+    found.verdict.why = OomCause::kUnknown;
+  }
+  if (wording == OomWording::kTorchMps && facts.capacity &&
+      (last_page || found.verdict.short_of_driver > 0)) {
     found.verdict.why = OomCause::kLimit;
   }
   if (wording == OomWording::kVllm && facts.requested_bytes) {

@@ -32,6 +32,7 @@ OomMessage Message(std::int64_t requested_bytes) {
 
 std::vector<std::string> OomRows(const std::vector<OomRow>& rows) {
   std::vector<std::string> texts;
+  texts.reserve(rows.size());
   for (const OomRow& row : rows) {
     texts.push_back(row.name.str() + " " + std::to_string(row.bytes));
   }
@@ -40,6 +41,7 @@ std::vector<std::string> OomRows(const std::vector<OomRow>& rows) {
 
 std::vector<OomAdviceKind> Kinds(const std::vector<OomAdvice>& advice) {
   std::vector<OomAdviceKind> kinds;
+  kinds.reserve(advice.size());
   for (const OomAdvice& each : advice) {
     kinds.push_back(each.kind);
   }
@@ -168,6 +170,23 @@ TEST(Oom, OfOnesOwnALittleLess) {
   EXPECT_EQ(Kinds(Advise(found)),
             (std::vector{OomAdviceKind::kFindOutside, OomAdviceKind::kHoldLess,
                          OomAdviceKind::kFindHolders}));
+}
+
+// Pages of 2 MiB are those of devices.
+TEST(Oom, TheLastPageIsADriversOfDevices) {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30U;
+  const OomCase host = MakeCase({.wording = OomWording::kHost,
+                                 .kind = "ollama",
+                                 .requested_bytes = OomNumber{6 * kGiB},
+                                 .free = OomNumber{6 * kGiB}});
+  EXPECT_EQ(host.conclusion.reason, OomReason::kHostMemory);
+  const OomCase shared = MakeCase({.wording = OomWording::kTorchMps,
+                                   .kind = "MPS",
+                                   .requested_bytes = OomNumber{2 * kGiB},
+                                   .limit = OomNumber{18 * kGiB},
+                                   .outside = OomNumber{kGiB},
+                                   .allocated = OomNumber{15 * kGiB}});
+  EXPECT_EQ(shared.conclusion.reason, OomReason::kMpsLimit);
 }
 
 TEST(Oom, OnlyWhatWasFreeIsReported) {
