@@ -296,6 +296,10 @@ class OnlyPython(PackageTest):
             try:
                 answers[number] = [recording.at(moment).top(by="line").to_pandas().to_dict()
                                    for moment in ("peak", "end", "event:100", "start")]
+                answers[number].append(recording.ask("dot"))
+                with tempfile.TemporaryDirectory() as folder:
+                    recording.ask("convert", to="pprof", output=f"{folder}/x.pb.gz")
+                    answers[number].append(Path(folder, "x.pb.gz").read_bytes())
             except Exception as error:  # pylint: disable=broad-except
                 errors.append(error)
         threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
