@@ -97,6 +97,20 @@ void Explain(OomMessage& message, const log::Pattern& pattern) {
   }
 }
 
+// `again`: the message that `found` would be by itself.
+void TellMore(OomMessage& last, const OomMessage& again, const log::FoundFailure& found) {
+  Fill(last, found.amounts);
+  Explain(last, *found.pattern);
+  if (!again.device.empty()) {  // "0", then "CUDA0"
+    last.gpu = again.gpu;
+    last.device = again.device;
+  }
+  last.absurd = last.absurd || again.absurd;
+  if (last.wording == OomWording::kNoFigures && !found.amounts.empty()) {
+    last.wording = OomWording::kLibrary;
+  }
+}
+
 }  // namespace
 
 OomMessage Scan::MakeMessage(const log::FoundFailure& found, const log::LogLine& line) const {
@@ -158,15 +172,7 @@ bool Scan::TellsMore(const log::FoundFailure& found, const log::LogLine& at) {
                                           : (IsSameRequest(again, last) || IsPartOf(last, again)) &&
                                                 MayBeSamePlace(again, last);
   if (detail || same) {
-    Fill(last, found.amounts);
-    Explain(last, *found.pattern);
-    if (!again.device.empty()) {  // "0", then "CUDA0"
-      last.gpu = again.gpu;
-      last.device = again.device;
-    }
-    if (last.wording == OomWording::kNoFigures && !found.amounts.empty()) {
-      last.wording = OomWording::kLibrary;
-    }
+    TellMore(last, again, found);
   }
   return detail || same;
 }

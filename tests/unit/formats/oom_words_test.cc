@@ -333,6 +333,8 @@ TEST(OomWords, ASizeBeyond64BitsIsNoSize) {
         "of size 18446744071562067968\n",
         "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 18,446,744,071,562,067,968 "
         "bytes (allocated so far: 25,165,824 bytes).\n",
+        "Memory allocation error on worker 0: std::bad_alloc\n- Free memory: 1.5GB\n"
+        "- Requested memory: 17179869113GB\n",
         "DefaultCPUAllocator: can't allocate memory: you tried to allocate 18446744071562067968 "
         "bytes. Error code 12 (Cannot allocate memory)\n"}) {
     const OomLog log = FindOoms(text);

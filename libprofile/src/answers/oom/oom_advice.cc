@@ -1,7 +1,6 @@
 #include "memtool/profile/answers/oom_advice.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "answers/oom/oom_figures.h"
@@ -278,7 +277,7 @@ class Adviser {
   void ForFull() {
     const auto live = GetLive(found_);
     if (const OomPart* const elsewhere = MostlyElsewhere(found_)) {
-      Find(*elsewhere);
+      ForHolder(*elsewhere);
       // Others' memory may stay: a little less of one's own would do as well.
       const bool of_others = elsewhere->key == "other" || elsewhere->key == "outside";
       if (!of_others || Lacking() > GetBytes(live)) {
@@ -298,7 +297,8 @@ class Adviser {
     }
   }
 
-  void Find(const OomPart& elsewhere) {
+  // Where that is most of the device.
+  void ForHolder(const OomPart& elsewhere) {
     if (elsewhere.key == "non_framework") {
       Add({.kind = Kind::kFreeOutside, .bytes = elsewhere.bytes});
     } else if (elsewhere.key == "private_pools") {
@@ -427,114 +427,8 @@ class Adviser {
 
 }  // namespace
 
-std::string_view ToName(OomAdviceKind kind) {
-  static constexpr std::array<std::pair<Kind, std::string_view>, 47> kNames{{
-      {Kind::kSettingsUnknown, "settings_untold"},
-      {Kind::kSettingsDefault, "settings_default"},
-      {Kind::kSettingsChanged, "settings_changed"},
-      {Kind::kEmptyCache, "empty_cache"},
-      {Kind::kPoolsKeepIt, "pools_keep_it"},
-      {Kind::kEndProcess, "end_process"},
-      {Kind::kDivideRequest, "divide_request"},
-      {Kind::kFreeOutside, "free_outside"},
-      {Kind::kFindOutside, "find_outside"},
-      {Kind::kFindProcesses, "find_processes"},
-      {Kind::kFewerPools, "fewer_pools"},
-      {Kind::kOtherRefusals, "other_refusals"},
-      {Kind::kFreeDevice, "free_device"},
-      {Kind::kSmallerBlocks, "smaller_blocks"},
-      {Kind::kCheckSizes, "check_sizes"},
-      {Kind::kLiftMpsLimit, "lift_mps_limit"},
-      {Kind::kRaiseLimit, "raise_limit"},
-      {Kind::kRaiseReserve, "raise_reserve"},
-      {Kind::kOfWording, "of_wording"},
-      {Kind::kExpandableSegments, "expandable_segments"},
-      {Kind::kMaxSplitSize, "max_split_size"},
-      {Kind::kTrials, "trials"},
-      {Kind::kChanges, "changes"},
-      {Kind::kNotReplayed, "not_replayed"},
-      {Kind::kSmallerRequest, "smaller_request"},
-      {Kind::kHoldLess, "hold_less"},
-      {Kind::kNeedLess, "need_less"},
-      {Kind::kExpandableIsOn, "expandable_is_on"},
-      {Kind::kHeldOutside, "held_outside"},
-      {Kind::kFreeInGraphPools, "free_in_graph_pools"},
-      {Kind::kFreeForOtherStreams, "free_for_other_streams"},
-      {Kind::kFreeInPrivatePools, "free_in_private_pools"},
-      {Kind::kFreeForOtherSizes, "free_for_other_sizes"},
-      {Kind::kFreeLater, "free_later"},
-      {Kind::kLookAtChanges, "look_at_changes"},
-      {Kind::kLookAtMoment, "look_at_moment"},
-      {Kind::kRecordFirst, "record_first"},
-      {Kind::kLookAtHost, "look_at_host"},
-      {Kind::kFewerTemporaries, "fewer_temporaries"},
-      {Kind::kSmallerArguments, "smaller_arguments"},
-      {Kind::kLayout, "layout"},
-      {Kind::kOtherAllocator, "other_allocator"},
-      {Kind::kRematStopped, "remat_stopped"},
-      {Kind::kFragmentedLayout, "fragmented_layout"},
-      {Kind::kLookAtTables, "look_at_tables"},
-      {Kind::kFindHolders, "find_holders"},
-      {Kind::kFindWhoHeld, "find_who_held"},
-  }};
-  return NameIn(kNames, kind);
-}
-
-std::string_view ToName(OomSettingState state) {
-  static constexpr std::array<std::pair<State, std::string_view>, 8> kNames{{
-      {State::kOff, "off"},
-      {State::kUnknown, "untold"},
-      {State::kPerhapsOn, "perhaps_on"},
-      {State::kLeftOut, "left_out"},
-      {State::kOfNewer, "of_newer"},
-      {State::kPlatformMay, "platform_may"},
-      {State::kNamed, "named"},
-      {State::kNotSet, "not_set"},
-  }};
-  return NameIn(kNames, state);
-}
-
 std::vector<OomAdvice> Advise(const OomCase& found) {
   return Adviser(found).Take();
-}
-
-Value ToValue(const OomAdvice& advice) {
-  Value::Object object{{"advice", ToName(advice.kind)}};
-  const auto add = [&object](const char* key, bool reported, Value value) {
-    if (reported) {
-      object.emplace_back(key, std::move(value));
-    }
-  };
-  add("bytes", advice.bytes != 0, advice.bytes);
-  add("lacking", advice.lacking != 0, advice.lacking);
-  add("pid", advice.kind == OomAdviceKind::kEndProcess, advice.pid);
-  add("share", advice.share.has_value(), advice.share);
-  add("variable", !advice.variable.empty(), advice.variable);
-  if (advice.buffers) {
-    object.emplace_back("name", advice.buffers->first->name);
-    object.emplace_back("shape", advice.buffers->first->shape);
-    object.emplace_back("buffers", advice.buffers->count);
-  }
-  add("when", advice.when != State::kNotAdvised, ToName(advice.when));
-  if (!advice.trials.empty()) {
-    Value::List trials;
-    for (const OomTrial& trial : advice.trials) {
-      trials.push_back(Value::Object{{"setting", trial.setting},
-                                     {"passes", trial.passes},
-                                     {"unsure", trial.unsure},
-                                     {"spare", trial.spare},
-                                     {"retries", trial.retries}});
-    }
-    object.emplace_back("trials", std::move(trials));
-  }
-  if (!advice.settings.empty()) {
-    Value::List settings;
-    for (const Setting& setting : advice.settings) {
-      settings.push_back(Value::Object{{"name", setting.name}, {"value", setting.value}});
-    }
-    object.emplace_back("settings", std::move(settings));
-  }
-  return object;
 }
 
 }  // namespace memtool

@@ -173,14 +173,12 @@ void JudgeWording(OomCase& found, const OomMessage& message) {
   if (IsOfPool(message) && facts.limit && facts.live && facts.requested_bytes) {
     JudgeGrowth(facts, found.verdict);
   }
-  const bool last_page = std::exchange(
-      found.verdict.last_page, found.verdict.last_page && wording != OomWording::kTorchMps &&
-                                   wording != OomWording::kHost);  // of a driver for devices
-  if (wording == OomWording::kHost && last_page) {
-    found.verdict.why = OomCause::kUnknown;
+  const bool mps = wording == OomWording::kTorchMps && facts.capacity;
+  if (found.verdict.last_page && (mps || wording == OomWording::kHost)) {
+    found.verdict.last_page = false;  // pages of 2 MiB are those of devices with a driver
+    found.verdict.why = mps ? OomCause::kLimit : OomCause::kUnknown;
   }
-  if (wording == OomWording::kTorchMps && facts.capacity &&
-      (last_page || found.verdict.short_of_driver > 0)) {
+  if (mps && found.verdict.short_of_driver > 0) {
     found.verdict.why = OomCause::kLimit;
   }
   if (wording == OomWording::kVllm && facts.requested_bytes) {
@@ -223,6 +221,7 @@ OomCase MakeCase(const OomMessage& message) {
   }
   if (message.absurd || NoDeviceHas(found)) {
     found.verdict.why = OomCause::kTooLarge;
+    found.verdict.by_wording = false;
   }
   if (found.verdict.why == OomCause::kFragmentation && MostlyElsewhere(found) != nullptr) {
     found.verdict.why = OomCause::kFull;

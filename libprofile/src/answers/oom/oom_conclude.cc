@@ -149,7 +149,7 @@ void Conclude(OomCase& found) {
 
 std::string_view ToName(OomReason reason) {
   using Reason = OomReason;
-  static constexpr std::array<std::pair<Reason, std::string_view>, 25> kNames{{
+  static constexpr auto kNames = std::to_array<std::pair<Reason, std::string_view>>({
       {Reason::kNone, "none"},
       {Reason::kFragmentation, "fragmentation"},
       {Reason::kFull, "full"},
@@ -175,7 +175,7 @@ std::string_view ToName(OomReason reason) {
       {Reason::kProgramOnly, "program_only"},
       {Reason::kFreeUnknown, "free_untold"},
       {Reason::kCacheUnknown, "cache_untold"},
-  }};
+  });
   return NameIn(kNames, reason);
 }
 
